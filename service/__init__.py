@@ -1,0 +1,1 @@
+"""Emberdice: the mechanics of two tabletop games, over HTTP."""
