@@ -1,0 +1,103 @@
+"""The one door to chance: rules are handed dice, and never reach for them."""
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from service.errors import GameError
+
+MOST_DICE = 1_000
+"""A pool stops rerolling its sixes here (A2)."""
+
+
+class Kind(StrEnum):
+    BASE = "base"
+    RED = "red"
+    DAMAGE = "damage"
+    ACTION = "action"
+
+
+class Source(StrEnum):
+    """Where the faces of an answer came from."""
+
+    SERVICE = "service"
+    PROVIDED = "provided"
+    MIXED = "mixed"
+
+
+class Throw(Struct, frozen=True):
+    """Like dice that leave the hand together. Wave 0 is the first throw, wave n the rerolls that wave n-1 earned."""
+
+    sides: Annotated[int, Meta(ge=2, le=12)]
+    kind: Kind
+    wave: Annotated[int, Meta(ge=0, le=MOST_DICE)]
+    count: Annotated[int, Meta(ge=1, le=MOST_DICE)]
+
+
+class FacesMismatch(GameError):
+    """`at` is the position in the given faces, `needed` what should come there (empty: there are too many)."""
+
+    def __init__(self, at: int, needed: tuple[Throw, ...], sides: int | None = None) -> None:
+        super().__init__(at, needed, sides)
+        self.at, self.needed, self.sides = at, needed, sides
+
+
+class Dice(ABC):
+    """Whatever can be asked for faces: the system's generator, faces from outside, a replay's tape."""
+
+    @abstractmethod
+    def throw(self, *throws: Throw) -> list[int]:
+        """Faces from 1 to each throw's sides, in the order of the throws.
+
+        Raises FacesMismatch where the faces come from outside and do not fit.
+        """
+
+
+class SystemDice(Dice):
+    """The operating system's generator, without the bias of a remainder."""
+
+    def throw(self, *throws: Throw) -> list[int]:
+        return [secrets.randbelow(throw.sides) + 1 for throw in throws for _ in range(throw.count)]
+
+
+class GivenFaces(Dice):
+    """Faces from outside first; `rest` rolls what they leave open, or nothing may be left open."""
+
+    def __init__(self, faces: Sequence[int], rest: Dice | None = None) -> None:
+        self._faces = faces
+        self._rest = rest
+        self._used = 0
+        self._rolled_rest = False
+
+    def throw(self, *throws: Throw) -> list[int]:
+        return [face for number, throw in enumerate(throws) for face in self._take(throw, throws[number + 1 :])]
+
+    def _take(self, throw: Throw, later: tuple[Throw, ...]) -> list[int]:
+        faces = list(self._faces[self._used : self._used + throw.count])
+        missing = throw.count - len(faces)
+        wrong = next((at for at, face in enumerate(faces) if not 1 <= face <= throw.sides), None)
+        if wrong is not None:
+            raise FacesMismatch(at=self._used + wrong, sides=throw.sides, needed=_needed(throw, wrong, later))
+        if missing and self._rest is None:
+            raise FacesMismatch(at=len(self._faces), needed=_needed(throw, len(faces), later))
+        self._used += len(faces)
+        if missing and self._rest is not None:
+            self._rolled_rest = True
+            faces += self._rest.throw(Throw(throw.sides, throw.kind, throw.wave, missing))
+        return faces
+
+    def finish(self) -> Source:
+        """Where the faces came from. Raises FacesMismatch, with nothing needed, when some were left over."""
+        if self._used < len(self._faces):
+            raise FacesMismatch(at=self._used, needed=())
+        if not self._rolled_rest:
+            return Source.PROVIDED
+        return Source.MIXED if self._used else Source.SERVICE
+
+
+def _needed(throw: Throw, had: int, later: tuple[Throw, ...]) -> tuple[Throw, ...]:
+    return (Throw(throw.sides, throw.kind, throw.wave, throw.count - had), *later)

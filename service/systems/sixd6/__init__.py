@@ -1,0 +1,1 @@
+"""6d6 System, in the order of its book."""

@@ -1,0 +1,168 @@
+"""A1–A3: the pool, how its dice are read, and what the reading means."""
+
+from enum import StrEnum
+from itertools import chain
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from service.dice import MOST_DICE, Dice, Kind, Throw
+
+BaseDice = Annotated[int, Meta(ge=0, le=6, description="Base dice: aptitude + qualification (A1).")]
+RedDice = Annotated[int, Meta(ge=0, le=6, description="Red dice added to the pool (A1, R0).")]
+
+
+class Difficulty(StrEnum):
+    EASY = "easy"
+    NORMAL = "normal"
+    HARD = "hard"
+    EXCEPTIONAL = "exceptional"
+    EXTREME = "extreme"
+    IMPOSSIBLE = "impossible"
+
+
+class Outcome(StrEnum):
+    FATAL_ERROR = "fatal_error"
+    CRITICAL_FAILURE = "critical_failure"
+    FAILURE = "failure"
+    ABSOLUTE_DOMINATION = "absolute_domination"
+    CRITICAL_SUCCESS = "critical_success"
+    SUCCESS = "success"
+
+
+# A3: successes that each difficulty asks for.
+SUCCESSES_NEEDED = {
+    Difficulty.EASY: 1,
+    Difficulty.NORMAL: 2,
+    Difficulty.HARD: 3,
+    Difficulty.EXCEPTIONAL: 4,
+    Difficulty.EXTREME: 5,
+    Difficulty.IMPOSSIBLE: 6,
+}
+
+# A2: successes of one face. A six is rolled again as well.
+SUCCESSES = {1: 0, 2: 0, 3: 0, 4: 0, 5: 1, 6: 1}
+
+
+class Pool(Struct, frozen=True, kw_only=True):
+    base: BaseDice
+    red: RedDice = 0
+    difficulty: Difficulty | None = None
+
+
+class PoolDie(Struct, frozen=True):
+    """One die on the table; rerolled dice stand beside the sixes that earned them, in the next wave."""
+
+    face: Annotated[int, Meta(ge=1, le=6)]
+    sides: Annotated[int, Meta(ge=6, le=6)]
+    kind: Kind
+    wave: Annotated[int, Meta(ge=0, le=MOST_DICE)]
+    successes: Annotated[int, Meta(ge=0, le=1)]
+
+
+class PoolRoll(Struct, frozen=True, kw_only=True):
+    base: BaseDice
+    red: RedDice
+    dice: Annotated[tuple[PoolDie, ...], Meta(max_length=MOST_DICE)]
+    successes: Annotated[int, Meta(ge=0, le=MOST_DICE)]
+    difficulty: Difficulty | None
+    needed: Annotated[int, Meta(ge=1, le=6)] | None
+    margin: Annotated[int, Meta(ge=-6, le=MOST_DICE)] | None
+    passed: bool | None
+    reached: Difficulty | None
+    outcome: Outcome
+    all_sixes: bool
+    complications: Annotated[int, Meta(ge=0, le=MOST_DICE)]
+    truncated: bool
+
+
+class Tray(Struct, frozen=True):
+    """Dice as they fell, wave by wave. `truncated`: sixes were left that were not rolled again."""
+
+    waves: tuple[tuple[tuple[Kind, int], ...], ...]
+    truncated: bool = False
+
+    @property
+    def initial(self) -> tuple[int, ...]:
+        """Faces of the first wave, the only ones that decide the extremes (R1)."""
+        return tuple(face for _, face in self.waves[0]) if self.waves else ()
+
+    @property
+    def dice(self) -> list[tuple[int, Kind, int]]:
+        """(wave, kind, face) of every die."""
+        return [(wave, kind, face) for wave, fallen in enumerate(self.waves) for kind, face in fallen]
+
+    def count(self, face: int) -> int:
+        return sum(fallen == face for _, fallen in chain.from_iterable(self.waves))
+
+    @property
+    def red_ones(self) -> int:
+        """Each draws one light complication card (R3); a red die stays red when rolled again (R2)."""
+        return sum(die == (Kind.RED, 1) for die in chain.from_iterable(self.waves))
+
+
+def throw_pool(base: int, red: int, dice: Dice, *, again: bool = True) -> Tray:
+    """Throw six-sided dice; `again` rolls sixes again, wave by wave, up to MOST_DICE in all (A2)."""
+    waves: list[tuple[tuple[Kind, int], ...]] = []
+    left, truncated = MOST_DICE, False
+    while base + red and left:
+        earned, base = base + red, min(base, left)
+        red = min(red, left - base)
+        truncated = base + red < earned
+        left -= base + red
+        waves.append(_throw_wave(base, red, len(waves), dice))
+        base, red = (waves[-1].count((kind, 6)) if again else 0 for kind in (Kind.BASE, Kind.RED))
+    return Tray(tuple(waves), truncated or base + red > 0)
+
+
+def _throw_wave(base: int, red: int, wave: int, dice: Dice) -> tuple[tuple[Kind, int], ...]:
+    throws = [Throw(6, kind, wave, count) for kind, count in ((Kind.BASE, base), (Kind.RED, red)) if count]
+    kinds = [Kind.BASE] * base + [Kind.RED] * red
+    return tuple(zip(kinds, dice.throw(*throws), strict=True))
+
+
+def roll_pool(pool: Pool, dice: Dice) -> PoolRoll:
+    tray = throw_pool(pool.base, pool.red, dice)
+    successes = tray.count(5) + tray.count(6)
+    needed = SUCCESSES_NEEDED[pool.difficulty] if pool.difficulty else None
+    return PoolRoll(
+        base=pool.base,
+        red=pool.red,
+        dice=tuple(PoolDie(face, 6, kind, wave, SUCCESSES[face]) for wave, kind, face in tray.dice),
+        successes=successes,
+        difficulty=pool.difficulty,
+        needed=needed,
+        margin=None if needed is None else successes - needed,
+        passed=None if needed is None else successes >= needed,
+        reached=reached(successes),
+        outcome=outcome(tray.initial, successes, needed),
+        all_sixes=all_show(6, tray.initial),
+        complications=tray.red_ones,
+        truncated=tray.truncated,
+    )
+
+
+def all_show(face: int, initial: tuple[int, ...]) -> bool:
+    """Whether there is an initial die and all of them show `face` (R1, R4)."""
+    return bool(initial) and all(each == face for each in initial)
+
+
+def reached(successes: int) -> Difficulty | None:
+    """The highest difficulty that the successes reach."""
+    return max(
+        (difficulty for difficulty, needed in SUCCESSES_NEEDED.items() if needed <= successes),
+        key=SUCCESSES_NEEDED.__getitem__,
+        default=None,
+    )
+
+
+def outcome(initial: tuple[int, ...], successes: int, needed: int | None) -> Outcome:
+    """A3: the first line of the table that applies. R5: the threshold counts before the sixes do."""
+    lines = (
+        (Outcome.FATAL_ERROR, all_show(1, initial)),
+        (Outcome.CRITICAL_FAILURE, successes == 0),
+        (Outcome.FAILURE, needed is not None and successes < needed),
+        (Outcome.ABSOLUTE_DOMINATION, initial.count(6) >= 6),
+        (Outcome.CRITICAL_SUCCESS, all_show(6, initial)),
+    )
+    return next((line for line, applies in lines if applies), Outcome.SUCCESS)
