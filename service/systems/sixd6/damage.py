@@ -1,7 +1,7 @@
 """A5: from the threat to the wound. The order is R6: heavy protection, damage die, light protection, soak."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -9,6 +9,9 @@ from service.dice import MOST_DICE, Dice, Kind, Throw
 from service.systems.sixd6.pool import BaseDice, RedDice, Tray, throw_pool
 
 Points = Annotated[int, Meta(ge=0, le=12)]
+MaxConversions = Annotated[
+    int, Meta(ge=0, le=20, description="Convert at most this often; null converts all that fits.")
+]
 
 
 class Threat(StrEnum):
@@ -30,7 +33,7 @@ class Threat(StrEnum):
         return LOWERED[self]
 
 
-LOWERED = dict(zip(Threat, (None, *Threat), strict=False))
+LOWERED: dict[Threat, Threat | None] = dict(zip(Threat, (None, *Threat), strict=False))
 
 
 class Protection(StrEnum):
@@ -50,9 +53,7 @@ class Composure(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind
 
     base: BaseDice
     red: RedDice = 0
-    max_conversions: (
-        Annotated[int, Meta(ge=0, le=20, description="Convert at most this often; null: all that fits.")] | None
-    ) = None
+    max_conversions: MaxConversions | None = None
 
 
 Soak = Grit | Composure

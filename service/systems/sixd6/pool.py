@@ -40,6 +40,8 @@ SUCCESSES_NEEDED = {
     Difficulty.IMPOSSIBLE: 6,
 }
 
+REACHED = (None, *Difficulty)
+
 # A2: successes of one face. A six is rolled again as well.
 SUCCESSES = {1: 0, 2: 0, 3: 0, 4: 0, 5: 1, 6: 1}
 
@@ -149,11 +151,7 @@ def all_show(face: int, initial: tuple[int, ...]) -> bool:
 
 def reached(successes: int) -> Difficulty | None:
     """The highest difficulty that the successes reach."""
-    return max(
-        (difficulty for difficulty, needed in SUCCESSES_NEEDED.items() if needed <= successes),
-        key=SUCCESSES_NEEDED.__getitem__,
-        default=None,
-    )
+    return REACHED[min(successes, len(SUCCESSES_NEEDED))]
 
 
 def outcome(initial: tuple[int, ...], successes: int, needed: int | None) -> Outcome:
