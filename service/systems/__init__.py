@@ -1,3 +1,5 @@
-"""The games, by the id that their paths start with. A third one is a folder here and a line in this table."""
+"""The games, by the id that their paths start with. A further one is a folder here and a line in this table."""
 
-SYSTEMS = ("sixd6", "burn2d6")
+from service.systems import burn2d6, sixd6
+
+SYSTEMS = {game.id: game for game in (sixd6.GAME, burn2d6.GAME)}

@@ -9,9 +9,7 @@ from service.dice import MOST_DICE, Dice, Kind, Throw
 from service.systems.sixd6.pool import BaseDice, RedDice, Tray, throw_pool
 
 Points = Annotated[int, Meta(ge=0, le=12)]
-MaxConversions = Annotated[
-    int, Meta(ge=0, le=20, description="Convert at most this often; null converts all that fits.")
-]
+MaxConversions = Annotated[int, Meta(ge=0, le=20, description="Convert at most this often; null converts all that fits.")]
 
 
 class Threat(StrEnum):

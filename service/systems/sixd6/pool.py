@@ -40,7 +40,7 @@ SUCCESSES_NEEDED = {
     Difficulty.IMPOSSIBLE: 6,
 }
 
-REACHED = (None, *Difficulty)
+REACHED: tuple[Difficulty | None, ...] = (None, *Difficulty)
 
 # A2: successes of one face. A six is rolled again as well.
 SUCCESSES = {1: 0, 2: 0, 3: 0, 4: 0, 5: 1, 6: 1}

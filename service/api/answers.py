@@ -1,0 +1,111 @@
+"""What every answer carries beside the facts of its rule."""
+
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+import regex
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, field
+from msgspec.structs import FieldInfo, fields
+
+from service.dice import Source
+from service.words import Lang
+
+NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]*(?![\s\S])"
+"""Neither control characters nor anything that turns the direction of the text around it."""
+
+Text = Annotated[str, Meta(max_length=10_000, description="One human sentence in the asked language, ready for a chat.")]
+Label = Annotated[
+    str,
+    Meta(min_length=1, max_length=100, pattern=NO_CONTROLS, description="Shown in front of the sentence, e.g. who rolls."),
+]
+
+
+class Visibility(StrEnum):
+    PUBLIC = "public"
+    GM = "gm"
+    BLIND = "blind"
+    SELF = "self"
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    text: Text
+    lang: Lang
+
+
+class Rolled(Answer, frozen=True, kw_only=True):
+    system: Annotated[str, Meta(max_length=20, description="Id of the game.")]
+    source: Annotated[Source, Meta(description="Where the faces came from.")]
+    label: Label | None
+    visibility: Visibility
+    public_text: (
+        Annotated[str, Meta(max_length=10_000, description="What the table may read of a roll that is not public.")]
+        | UnsetType
+    ) = UNSET
+
+
+class Flatly(Struct, frozen=True, kw_only=True):
+    """What a caller may add to a rolling request in a query string."""
+
+    faces: list[int] | None = None
+    roll_rest: Annotated[bool, Meta(description="Let the service roll the dice that `faces` leave open.")] = False
+    label: Label | None = None
+
+
+class Rolling(Flatly, frozen=True, kw_only=True):
+    """What a caller may add to any rolling request."""
+
+    visibility: Annotated[Visibility, Meta(description="Who may see the roll; anything but public adds `public_text`.")] = (
+        Visibility.PUBLIC
+    )
+
+
+T = TypeVar("T", bound=Struct)
+
+
+def joined(name: str, *parts: type[Struct], strict: bool, **retyped: Any) -> type[Any]:
+    """One Struct with the members of several (msgspec cannot inherit from two that both have members)."""
+    members = {field.name: field for part in parts for field in fields(part)}
+    kept = [(each, retyped.get(each, field.type), _default(field)) for each, field in members.items()]
+    return defstruct(name, kept, frozen=True, kw_only=True, forbid_unknown_fields=strict)
+
+
+def _default(member: FieldInfo) -> Any:
+    return member.default if member.default_factory is NODEFAULT else field(default_factory=member.default_factory)
+
+
+def answering(facts: type[Struct], carried: type[Answer]) -> type[Any]:
+    """The answer of a rule: its facts and what every answer carries, under the facts' own name."""
+    return joined(facts.__name__, carried, facts, strict=False)
+
+
+def asking(name: str, asked: type[Struct], carried: type[Flatly], *, largest_die: int, most_faces: int) -> type[Any]:
+    """A rule's request with the faces from outside, which the rule's largest die and longest roll bound."""
+    face = Annotated[int, Meta(ge=1, le=largest_die)]
+    many = Meta(max_length=most_faces, description="Faces thrown elsewhere, in the order of the answer's `dice`.")
+    return joined(name, asked, carried, strict=True, faces=Annotated[list[face], many] | None)
+
+
+def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:
+    """`facts` again, as an answer."""
+    return kind(**{name: getattr(facts, name) for name in facts.__struct_fields__}, **carried)
+
+
+GRAPHEME = regex.compile(r"\X")
+
+
+def shortened(sentence: str, most: int | None) -> str:
+    """At most `most` characters: cut after the last whole word that leaves room for …, else after a grapheme."""
+    if most is None or len(sentence) <= most:
+        return sentence
+    words = sentence[:most].rsplit(maxsplit=1)
+    kept = words[0] if len(words) == 2 and len(words[0]) > most // 2 else _graphemes(sentence, most - 1)
+    return f"{kept.rstrip(' ,;:·+→')}…"
+
+
+def _graphemes(text: str, most: int) -> str:
+    kept = ""
+    for grapheme in GRAPHEME.findall(text[: most * 2]):
+        if len(kept) + len(grapheme) > most:
+            break
+        kept += grapheme
+    return kept

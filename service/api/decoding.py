@@ -1,0 +1,273 @@
+"""Strict reading: a JSON body, a form, a query string. Nothing unknown, repeated or nearly right gets through."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct, inspect
+from msgspec.structs import fields
+
+from service.api.problems import Refusal
+from service.words import Vocabulary
+
+T = TypeVar("T")
+Found = tuple[str, str, dict[str, object]]
+"""Where, the id of the sentence that says what is wrong, and what that sentence needs."""
+
+
+@cache
+def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_)
+
+
+class Repeated(ValueError):
+    """An object that has the same key twice."""
+
+
+def decode_json(body: bytes, type_: type[T]) -> T:
+    """Raises Refusal: malformed-body for what is not JSON, invalid-request for what is not the type."""
+    struct: Any = type_
+    try:
+        value: T = decoder(struct).decode(body)
+        json.loads(body, object_pairs_hook=_unique)
+    except (ValueError, RecursionError, msgspec.DecodeError) as error:
+        _explain(body, type_, error)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise Repeated
+
+
+def _explain(body: bytes, type_: Any, error: Exception) -> NoReturn:
+    value, repeated = _parsed(body)
+    if not isinstance(error, (msgspec.ValidationError, Repeated)):
+        at = re.search(r"byte (\d+)", str(error))
+        raise _malformed(int(at[1]) if at else len(body)) from None
+    found: list[Found] = [(f"body.{key}", "repeated", {}) for key in repeated] or wrong_members(value, type_)
+    raise Refusal("invalid-request", faults=tuple(found or [("body", *_worded(str(error)))])) from None
+
+
+def _parsed(body: bytes) -> tuple[Any, list[str]]:
+    repeated: list[str] = []
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in members]
+        repeated.extend(sorted({name for name in names if names.count(name) > 1}))
+        return dict(members)
+
+    try:
+        text = body.decode()
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=pairs)
+    except UnicodeDecodeError as error:
+        raise _malformed(error.start) from None
+    except json.JSONDecodeError as error:
+        raise _malformed(len(text[: error.pos].encode())) from None
+    except Constant as error:
+        raise _malformed(max(body.find(str(error).encode()), 0)) from None
+    except RecursionError:
+        raise _malformed(0) from None
+    return value, repeated
+
+
+class Constant(Exception):
+    """NaN or an infinity, which JSON does not have."""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise Constant(name)
+
+
+def _integer(digits: str) -> int:
+    """Numbers beyond every bound of ours are cut to one that is still beyond it: thousands of digits cost too much."""
+    return int(digits[:25])
+
+
+def _malformed(position: int) -> Refusal:
+    return Refusal("malformed-body", members={"position": position}, position=position)
+
+
+def wrong_members(value: Any, type_: Any, at: str = "body") -> list[Found]:
+    """Everything that is wrong with an object's own members, not the first thing only."""
+    if not isinstance(value, dict) or not (isinstance(type_, type) and issubclass(type_, Struct)):
+        return _conversion_error(value, type_, at)
+    known = {field.encode_name: field for field in fields(type_)}
+    found: list[Found] = [
+        (f"{at}.{name[:100]}", "unknown", {"known": ", ".join(known)}) for name in value if name not in known
+    ]
+    for name, field in known.items():
+        if name in value:
+            found += _conversion_error(value[name], field.type, f"{at}.{name}")
+        elif field.required:
+            found.append((f"{at}.{name}", "missing", {}))
+    return found
+
+
+def _conversion_error(value: Any, type_: Any, at: str) -> list[Found]:
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        message, _, inside = str(error).partition(" - at `$")
+        problem, data = _worded(message)
+        if problem in ("missing", "unknown"):
+            inside = f"{inside.rstrip('`')}.{data.pop('member')}"
+        if problem == "choice" and (choices := _choices(type_)):
+            problem, data = "choices", {"choices": ", ".join(choices)}
+        return [(at + inside.rstrip("`"), problem, data)]
+    return []
+
+
+def _choices(type_: Any) -> list[str]:
+    """The members of the closed set that a type asks for, itself, as a list's items or as one of its alternatives."""
+    return _members(inspect.type_info(type_))
+
+
+def _members(info: inspect.Type) -> list[str]:
+    match info:
+        case inspect.Metadata(type=inner):
+            return _members(inner)
+        case inspect.EnumType(cls=enum):
+            return [str(member.value) for member in enum]
+        case inspect.UnionType(types=types):
+            return [member for inner in types for member in _members(inner)]
+        case inspect.ListType(item_type=item) | inspect.FrozenSetType(item_type=item) | inspect.VarTupleType(item_type=item):
+            return _members(item)
+        case inspect.StructType(tag=str(tag)):
+            return [tag]
+        case _:
+            return []
+
+
+# msgspec's own words, and the sentence of ours that says the same.
+WORDINGS: list[tuple[re.Pattern[str], str]] = [
+    (re.compile(r"Object missing required field `(?P<member>.*)`"), "missing"),
+    (re.compile(r"Object contains unknown field `(?P<member>.*)`", re.DOTALL), "unknown"),
+    (re.compile(r"Expected `(?:int|float).*` >= (?P<least>-?[\d.]+)"), "too_low"),
+    (re.compile(r"Expected `(?:int|float).*` <= (?P<most>-?[\d.]+)"), "too_high"),
+    (re.compile(r"Expected `str.*` of length >= (?P<least>\d+)"), "text_too_short"),
+    (re.compile(r"Expected `str.*` of length <= (?P<most>\d+)"), "text_too_long"),
+    (re.compile(r"Expected `(?:array|object).*` of length >= (?P<least>\d+)"), "list_too_short"),
+    (re.compile(r"Expected `(?:array|object).*` of length <= (?P<most>\d+)"), "list_too_long"),
+    (re.compile(r"Expected `str.*` matching regex"), "pattern"),
+    (re.compile(r"Invalid (?:enum )?value"), "choice"),
+    (
+        re.compile(r"Expected `int.*`, got `float`|Integer value out of range|Expected `int.*`, got `int`"),
+        "not_integer",
+    ),
+    (re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`"), "type"),
+]
+
+
+def _worded(message: str) -> tuple[str, dict[str, object]]:
+    for pattern, problem in WORDINGS:
+        if match := pattern.match(message):
+            return problem, {**match.groupdict(), **({"known": "—"} if problem == "unknown" else {})}
+    return "other", {"message": message}
+
+
+# Query strings and forms.
+
+Pairs = list[tuple[str, str]]
+
+
+def pairs_of(raw: bytes, at: str) -> Pairs:
+    """Name and value, in order. Raises Refusal for what is not UTF-8."""
+    try:
+        return parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+    except UnicodeDecodeError:
+        raise Refusal("invalid-request", faults=((at, "not_utf8", {}),)) from None
+    except ValueError:
+        raise Refusal("invalid-request", faults=((at, "too_many_members", {"most": 100}),)) from None
+
+
+def decode_pairs(pairs: Iterable[tuple[str, str]], type_: type[T], vocabulary: "Spoken", at: str) -> T:
+    """The Struct that the pairs describe. Raises Refusal, with every fault. An empty value is an absent one."""
+    struct: Any = type_
+    readers = readers_of(struct, vocabulary)
+    values: dict[str, object] = {}
+    found: list[Found] = []
+    seen: set[str] = set()
+    for name, text in pairs:
+        if name in seen:
+            found.append((f"{at}.{name}", "repeated", {}))
+        elif name not in readers:
+            found.append((f"{at}.{name[:100]}", "unknown", {"known": ", ".join(readers)}))
+        elif text:
+            try:
+                values[name] = readers[name](text)
+            except Unreadable as error:
+                found.append((f"{at}.{name}", error.problem, error.data))
+        seen.add(name)
+    unread = {fault[0] for fault in found}
+    found += [fault for fault in wrong_members(values, type_, at) if fault[0] not in unread]
+    if found:
+        raise Refusal("invalid-request", faults=tuple(found))
+    return msgspec.convert(values, type_)
+
+
+class Unreadable(Exception):
+    def __init__(self, problem: str, **data: object) -> None:
+        super().__init__(problem)
+        self.problem, self.data = problem, data
+
+
+class Spoken:
+    """The closed sets whose words are understood in both languages."""
+
+    def __init__(self, vocabulary: Vocabulary, sections: Mapping[type[StrEnum], str]) -> None:
+        self.vocabulary, self.sections = vocabulary, sections
+
+    def reader(self, enum: type[Any]) -> Callable[[str], object]:
+        section = self.sections.get(enum)
+        members = [str(member.value) for member in enum]
+
+        def read(text: str) -> object:
+            word = self.vocabulary.find(section, text) if section else text
+            if word not in members:
+                raise Unreadable("choices", choices=", ".join(members))
+            return word
+
+        return read
+
+
+@cache
+def readers_of(type_: Any, spoken: Spoken) -> dict[str, Callable[[str], object]]:
+    return {each.encode_name: _reader(inspect.type_info(each.type), spoken) for each in fields(type_)}
+
+
+def _reader(info: inspect.Type, spoken: Spoken) -> Callable[[str], object]:
+    match info:
+        case inspect.Metadata(type=inner):
+            return _reader(inner, spoken)
+        case inspect.UnionType(types=types):
+            return next(_reader(inner, spoken) for inner in types if not isinstance(inner, inspect.NoneType))
+        case inspect.IntType() | inspect.BoolType():
+            return _read_integer if isinstance(info, inspect.IntType) else _read_bool
+        case inspect.EnumType(cls=enum):
+            return spoken.reader(enum)
+        case inspect.ListType(item_type=item) | inspect.FrozenSetType(item_type=item):
+            read = _reader(item, spoken)
+            return lambda text: [read(each) for each in text.split(",")]
+        case _:
+            return str
+
+
+CANONICAL = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+
+
+def _read_integer(text: str) -> int:
+    if not CANONICAL.fullmatch(text):
+        raise Unreadable("not_decimal")
+    return int(text)
+
+
+def _read_bool(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise Unreadable("not_bool")
+    return text == "true"

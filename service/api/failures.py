@@ -1,0 +1,74 @@
+"""Every exception becomes a problem document: ours, Litestar's, and those that nobody foresaw."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, MethodNotAllowedException
+from litestar.response.base import ASGIResponse
+from msgspec.structs import replace
+
+from service.api import presentation
+from service.api.answers import shortened
+from service.api.operation import PLAIN, PROBLEM, encoder, reply
+from service.api.presentation import Format
+from service.api.problems import Refusal, problem_of
+from service.words import Lang, Words
+
+log = logging.getLogger("emberdice")
+
+# Litestar's own refusals, by status.
+CODES = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
+
+
+class Ready(Response[None]):
+    """An answer that is complete: Litestar's exception handlers must return one of its Responses."""
+
+    def __init__(self, answer: ASGIResponse) -> None:
+        super().__init__(None)
+        self._answer = answer
+
+    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
+        return self._answer
+
+
+class Failures:
+    def __init__(self, words: Mapping[Lang, Words], prefix: str, most_body_bytes: int) -> None:
+        self._words, self._prefix, self._most_body_bytes = words, prefix, most_body_bytes
+
+    def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> ASGIResponse:
+        shown = presentation.lenient(request)
+        operation = getattr(request.scope.get("route_handler"), "opt", {}).get("operation")
+        words = (operation.words if operation else self._words)[shown.lang]
+        problem = problem_of(refusal, words, request.scope["path"], self._prefix)
+        headers = {
+            "Cache-Control": "no-store",
+            "Content-Language": words.lang.value,
+            "Vary": "Accept, Accept-Language",
+            **refusal.headers,
+        }
+        status = 200 if shown.soft_errors else refusal.status
+        text = shortened(problem.text, shown.max)
+        if shown.format is Format.TEXT:
+            return reply(request, f"{text}\n".encode(), PLAIN, headers, status)
+        body = encoder.encode(problem if text == problem.text else replace(problem, text=text))
+        return reply(request, body, PROBLEM, headers, status)
+
+    def of_litestar(self, request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+        code = CODES.get(error.status_code)
+        if code is None:
+            return self.unforeseen(request, error)
+        allowed = dict(error.headers or {}).get("allow", "") if isinstance(error, MethodNotAllowedException) else ""
+        headers = {"Allow": allowed} if allowed else {}
+        method = request.scope["method"]
+        return Ready(
+            self.refused(request, Refusal(code, headers=headers, method=method, allowed=allowed, most=self._most_body_bytes))
+        )
+
+    def of_ours(self, request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
+        return Ready(self.refused(request, refusal))
+
+    def unforeseen(self, request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+        log.error("request %s failed", request.scope.get("request_id", "-"), exc_info=error)
+        return Ready(self.refused(request, Refusal("internal-error")))

@@ -1,0 +1,155 @@
+"""One operation: what the contract says of it and what serves it, from the same declaration."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from litestar import HttpMethod, Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.response.base import ASGIResponse
+from msgspec import UNSET, Struct
+
+from service.api import presentation
+from service.api.answers import shortened
+from service.api.decoding import Spoken, decode_json, decode_pairs, pairs_of
+from service.api.presentation import Format, Presentation
+from service.api.problems import Refusal, refusal_of
+from service.errors import GameError
+from service.words import Lang, Words
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+PROBLEM = "application/problem+json"
+PLAIN = "text/plain"
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    id: str
+    method: str
+    path: str
+    tag: str
+    summary: str
+    about: str
+    answer: type[Any]
+    words: Mapping[Lang, Words]
+    spoken: Spoken
+    query: type[Any] | None = None
+    body: type[Any] | None = None
+    form: type[Any] | None = None
+    """The flat twin of the body, where a form may be sent."""
+    refuses: tuple[str, ...] = ()
+    fresh: bool = False
+    """Rolls and secrets: never stored by a cache, never played by a HEAD."""
+    tagged: bool = False
+    """Answers carry an ETag, and nothing is sent again to who has it."""
+    example: Mapping[str, object] | None = None
+    status: int = 200
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Every code that this operation can answer with."""
+        body = ("malformed-body", "body-too-large", "unsupported-media-type") if self.body else ()
+        return ("invalid-request", *body, *self.refuses, "too-many-requests", "internal-error")
+
+
+class Call(NamedTuple):
+    """A request that has been read: how its answer should look, and in whose words."""
+
+    request: Request[Any, Any, Any]
+    operation: Operation
+    presentation: Presentation
+    words: Words
+    place: str
+
+    def said(self, sentence: str) -> str:
+        return shortened(sentence, self.presentation.max)
+
+
+Play = Callable[[Call, Any], Awaitable[Struct]]
+
+
+def route(operation: Operation, play: Play) -> HTTPRouteHandler:
+    """The Litestar handler that reads, plays and answers."""
+
+    async def handler(request: Request[Any, Any, Any]) -> ASGIResponse:
+        call, asked = await _read(request, operation)
+        try:
+            return respond(call, await play(call, asked))
+        except GameError as error:
+            raise refusal_of(error, call.place) from error
+
+    pure = operation.method == "GET" and not operation.fresh
+    methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
+    return HTTPRouteHandler(
+        operation.path, http_method=methods, name=operation.id, opt={"operation": operation}, include_in_schema=False
+    )(handler)
+
+
+async def _read(request: Request[Any, Any, Any], operation: Operation) -> tuple[Call, Any]:
+    raw = request.scope["query_string"]
+    shown, pairs = presentation.read(request, raw)
+    words = operation.words[shown.lang]
+    if operation.body is None:
+        if operation.query is None:
+            _refuse_unknown(pairs)
+        asked = decode_pairs(pairs, operation.query, operation.spoken, "query") if operation.query else None
+        return Call(request, operation, shown, words, "query"), asked
+    _refuse_unknown(pairs)
+    return Call(request, operation, shown, words, "body"), await _body(request, operation)
+
+
+def _refuse_unknown(pairs: list[tuple[str, str]]) -> None:
+    if pairs:
+        known = ", ".join(presentation.NAMES)
+        raise Refusal("invalid-request", faults=tuple((f"query.{n[:100]}", "unknown", {"known": known}) for n, _ in pairs))
+
+
+async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
+    assert operation.body is not None  # noqa: S101
+    media, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    media = media.strip()
+    charset = parameters.replace('"', "").partition("charset=")[2].split(";")[0].strip()
+    accepted = [JSON, FORM] if operation.form else [JSON]
+    if media not in accepted or charset not in ("", "utf-8"):
+        raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=" / ".join(accepted))
+    body = await request.body()
+    if media == FORM and operation.form:
+        flat = decode_pairs(pairs_of(body, "body"), operation.form, operation.spoken, "body")
+        return flat.unfold() if hasattr(flat, "unfold") else flat
+    return decode_json(body, operation.body)
+
+
+encoder = msgspec.json.Encoder()
+
+
+def respond(call: Call, answer: Any) -> ASGIResponse:
+    """The answer in the form that was asked for. As text, a secret roll shows its public sentence only."""
+    operation = call.operation
+    headers = {"Vary": "Accept, Accept-Language", "Content-Language": call.words.lang.value}
+    if operation.fresh:
+        headers["Cache-Control"] = "no-store"
+    if call.presentation.format is Format.TEXT:
+        public = getattr(answer, "public_text", UNSET)
+        body, media_type = f"{answer.text if public is UNSET else public}\n".encode(), PLAIN
+    else:
+        body, media_type = encoder.encode(answer), JSON
+    if operation.tagged:
+        headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+        if _has(call.request, headers["ETag"]):
+            return ASGIResponse(status_code=304, headers=headers)
+    return reply(call.request, body, media_type, headers, operation.status)
+
+
+def _has(request: Request[Any, Any, Any], tag: str) -> bool:
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    return tag in known or known == ["*"]
+
+
+def reply(
+    request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str], status: int = 200
+) -> ASGIResponse:
+    if request.scope["method"] == "HEAD":
+        told = {**headers, "Content-Type": media_type, "Content-Length": str(len(body))}
+        return ASGIResponse(is_head_response=True, headers=told, status_code=status)
+    return ASGIResponse(body=body, media_type=media_type, headers=headers, status_code=status)

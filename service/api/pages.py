@@ -1,0 +1,124 @@
+"""What a service says of itself: health, its contract, its documentation, the page of each problem."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from litestar import HttpMethod, Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.response.base import ASGIResponse
+from msgspec import Meta
+
+from service.api.answers import Answer
+from service.api.operation import JSON, Call, Operation, reply, route
+from service.api.presentation import NOTHING_SPOKEN
+from service.api.problems import STATUS, Refusal
+from service.words import Lang, Words
+
+STATIC = Path(__file__).parent / "static"
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
+
+class Health(Answer, frozen=True, kw_only=True):
+    status: Annotated[str, Meta(max_length=20)]
+
+
+class ProblemPage(Answer, frozen=True, kw_only=True):
+    code: Annotated[str, Meta(max_length=64)]
+    title: Annotated[str, Meta(max_length=200)]
+    status: Annotated[int, Meta(ge=400, le=599)]
+    about: Annotated[str, Meta(max_length=1_000, description="What it means and what to do.")]
+
+
+class Pages:
+    """The pages that speak, in every language."""
+
+    def __init__(self, words: Mapping[Lang, Words]) -> None:
+        self._words = words
+
+    def routes(self) -> list[HTTPRouteHandler]:
+        return [
+            self._health("live", "Is the process alive?", "For a supervisor that restarts what does not answer."),
+            self._health("ready", "Can it serve?", "For a load balancer."),
+            self._problem_page(),
+            *_docs(),
+        ]
+
+    def _operation(self, **told: Any) -> Operation:
+        return Operation(method="GET", tag="Service", words=self._words, spoken=NOTHING_SPOKEN, **told)
+
+    def _health(self, name: str, summary: str, about: str) -> HTTPRouteHandler:
+        async def play(call: Call, asked: None) -> Health:
+            return Health(status="ok", text=call.said(call.words(f"say.{name}")), lang=call.words.lang)
+
+        identifier, path = f"health{name.title()}", f"/health/{name}"
+        return route(self._operation(id=identifier, path=path, summary=summary, about=about, answer=Health), play)
+
+    def _problem_page(self) -> HTTPRouteHandler:
+        async def play(call: Call, asked: None) -> ProblemPage:
+            code = call.request.path_params["code"]
+            if code not in STATUS:
+                raise Refusal("not-found")
+            title, about = (call.words(f"problem.{code}.{part}") for part in ("title", "about"))
+            text = call.said(call.words("say.problem_page", title=title, about=about))
+            status = STATUS[code][0]
+            return ProblemPage(code=code, title=title, status=status, about=about, text=text, lang=call.words.lang)
+
+        operation = self._operation(
+            id="problemPage",
+            path="/problems/{code:str}",
+            summary="What a problem means",
+            about="Every problem's `type` is the address of its page.",
+            answer=ProblemPage,
+            refuses=("not-found",),
+            tagged=True,
+        )
+        return route(operation, play)
+
+
+def _docs() -> list[HTTPRouteHandler]:
+    files = {path.name: path for path in STATIC.iterdir() if path.suffix in MEDIA_TYPES} if STATIC.is_dir() else {}
+
+    async def docs(request: Request[Any, Any, Any]) -> ASGIResponse:
+        return _file(request, files["docs.html"], {"Content-Security-Policy": DOCS_POLICY})
+
+    async def asset(request: Request[Any, Any, Any]) -> ASGIResponse:
+        path = files.get(request.path_params["name"])
+        if path is None:
+            raise Refusal("not-found")
+        return _file(request, path, {})
+
+    return [served("/docs", docs), served("/docs/assets/{name:str}", asset)]
+
+
+def served(path: str, handler: Any) -> HTTPRouteHandler:
+    return HTTPRouteHandler(path, http_method=[HttpMethod.GET, HttpMethod.HEAD], include_in_schema=False)(handler)
+
+
+def _file(request: Request[Any, Any, Any], path: Path, headers: dict[str, str]) -> ASGIResponse:
+    return tagged_reply(request, path.read_bytes(), MEDIA_TYPES[path.suffix], headers)
+
+
+def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> ASGIResponse:
+    tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+    if request.headers.get("if-none-match") == tag:
+        return ASGIResponse(status_code=304, headers={**headers, "ETag": tag})
+    return reply(request, body, media_type, {**headers, "ETag": tag, "Cache-Control": "no-cache"})
+
+
+def contract_route(document: bytes) -> HTTPRouteHandler:
+    async def contract(request: Request[Any, Any, Any]) -> ASGIResponse:
+        return tagged_reply(request, document, JSON, {})
+
+    return served("/openapi.json", contract)

@@ -1,0 +1,113 @@
+"""How an answer should look: its language, JSON or text, how long its sentence may be, and errors for deaf tools."""
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any
+
+from litestar import Request
+from litestar.datastructures.headers import Accept
+from msgspec import Meta, Struct
+
+from service.api.decoding import Pairs, Spoken, decode_pairs, pairs_of
+from service.api.problems import Refusal
+from service.words import Lang, Vocabulary
+
+LANGS = {lang.value: lang for lang in Lang}
+NAMES = ("lang", "format", "max", "errors")
+NOTHING_SPOKEN = Spoken(Vocabulary({}), {})
+
+
+MostCharacters = Annotated[int, Meta(ge=20, le=10_000, description="Cut the sentence to so many characters, with … .")]
+
+
+class Format(StrEnum):
+    JSON = "json"
+    TEXT = "text"
+
+
+class SoftErrors(StrEnum):
+    AS_200 = "200"
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """The query names that every operation takes."""
+
+    lang: Annotated[Lang, Meta(description="Language of the sentences, before Accept-Language.")] | None = None
+    format: Annotated[Format, Meta(description="`text` sends the sentence alone, before Accept.")] | None = None
+    max: (
+        Annotated[int, Meta(ge=20, le=10_000, description="Most characters of the sentence; a longer one ends in …")] | None
+    ) = None
+    errors: SoftErrors | None = None
+
+
+class Presentation(Struct, frozen=True, kw_only=True):
+    lang: Lang = Lang.EN
+    format: Format = Format.JSON
+    max: int | None = None
+    soft_errors: bool = False
+
+
+def read(request: Request[Any, Any, Any], raw: bytes) -> tuple[Presentation, Pairs]:
+    """The presentation, and the pairs of the query that are the operation's own. Raises Refusal."""
+    pairs = pairs_of(raw, "query") if raw else []
+    mine = [pair for pair in pairs if pair[0] in NAMES]
+    asked = decode_pairs(mine, Asked, NOTHING_SPOKEN, "query") if mine else Asked()
+    if asked.errors and not _may_be_soft(request):
+        raise Refusal("invalid-request", faults=(("query.errors", "soft_errors_here", {}),))
+    return _shown(request, asked), [pair for pair in pairs if pair[0] not in NAMES]
+
+
+def lenient(request: Request[Any, Any, Any]) -> Presentation:
+    """What can be understood of a query that may be at fault itself, for the problem that says so."""
+    understood = Asked()
+    try:
+        pairs = dict(pairs_of(request.scope["query_string"], "query"))
+    except Refusal:
+        pairs = {}
+    for name in NAMES:
+        try:
+            one = decode_pairs([(name, pairs.get(name, ""))], Asked, NOTHING_SPOKEN, "query")
+        except Refusal:
+            continue
+        understood = Asked(**{each: getattr(one, each) or getattr(understood, each) for each in NAMES})
+    return _shown(request, understood)
+
+
+def _shown(request: Request[Any, Any, Any], asked: Asked) -> Presentation:
+    headers = request.headers
+    return Presentation(
+        lang=asked.lang or language(headers.get("accept-language", "")),
+        format=asked.format or accepted(headers.get("accept", "")),
+        max=asked.max,
+        soft_errors=asked.errors is not None and _may_be_soft(request),
+    )
+
+
+def _may_be_soft(request: Request[Any, Any, Any]) -> bool:
+    form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    return request.scope["method"] in ("GET", "HEAD") or form
+
+
+@lru_cache(1_024)
+def language(accept_language: str) -> Lang:
+    """The first of our languages that the header prefers; English where it names none."""
+    wanted = sorted(
+        (-_quality(parameters), position, LANGS[tag.strip().lower().split("-")[0]])
+        for position, (tag, _, parameters) in enumerate(part.partition(";") for part in accept_language.split(","))
+        if tag.strip().lower().split("-")[0] in LANGS and _quality(parameters) > 0
+    )
+    return wanted[0][2] if wanted else Lang.EN
+
+
+def _quality(parameters: str) -> float:
+    try:
+        return float(parameters.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return 0
+
+
+@lru_cache(1_024)
+def accepted(accept: str) -> Format:
+    """Text only where the header prefers it to JSON; what we cannot serve gets JSON."""
+    best = Accept(accept).best_match(["application/json", "text/plain"]) if accept else None
+    return Format.TEXT if best == "text/plain" else Format.JSON

@@ -1,0 +1,48 @@
+"""Everything that an operator can set, read once from the environment."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+
+
+# Names that other software of this kind uses too; all else has our own prefix.
+VARIABLES = {name: name.upper() for name in ("host", "port", "workers", "redis_url", "data_dir", "public_url")}
+
+
+def _variable(name: str) -> str:
+    return VARIABLES.get(name, f"EMBERDICE_{name.upper()}")
+
+
+class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    workers: Annotated[int, Meta(ge=1, le=256)] = 1
+    redis_url: str = ""
+    data_dir: str = "data"
+    public_url: Annotated[str, Meta(pattern=r"^(https?://\S+[^/\s])?(?![\s\S])")] = ""
+    cors_origins: str = "*"
+    max_body_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 1_048_576
+    access_log: bool = True
+    metrics: bool = True
+
+
+class WrongSetting(Exception):
+    """A variable that cannot be used, in words."""
+
+
+def read(environ: Mapping[str, str]) -> Settings:
+    """Raises WrongSetting, naming the variable."""
+    given = {name: environ[name] for name in Settings.__struct_encode_fields__ if environ.get(name)}
+    unknown = sorted(name for name in environ if name.startswith("EMBERDICE_") and name not in given and environ[name])
+    if unknown:
+        raise WrongSetting(f"{unknown[0]} is not a setting; the README lists them all")
+    for name, value in given.items():
+        try:
+            msgspec.convert({name: value}, Settings, strict=False)
+        except msgspec.ValidationError as wrong:
+            raise WrongSetting(f"{name}={value}: {str(wrong).split(' - at ')[0]}") from None
+    return msgspec.convert(given, Settings, strict=False)

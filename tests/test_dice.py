@@ -1,0 +1,115 @@
+"""The one door to chance: what it asks the system for, and what it makes of faces from outside."""
+
+import secrets
+
+import pytest
+
+from service.dice import Dice, FacesMismatch, GivenFaces, Kind, Source, SystemDice, Throw
+
+DAMAGE = Throw(8, Kind.DAMAGE, 0, 1)
+BASE = Throw(6, Kind.BASE, 0, 3)
+RED = Throw(6, Kind.RED, 0, 2)
+
+
+class Rest(Dice):
+    """Lets every die fall on 2, and keeps what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def throw(self, *throws):
+        self.asked += throws
+        return [2 for throw in throws for _ in range(throw.count)]
+
+
+def test_system_dice_ask_the_operating_system_for_each_die_by_its_sides(monkeypatch):
+    asked = []
+    monkeypatch.setattr(secrets, "randbelow", lambda bound: asked.append(bound) or bound - 1)
+    assert SystemDice().throw(DAMAGE, BASE, Throw(10, Kind.ACTION, 0, 1)) == [8, 6, 6, 6, 10]
+    assert asked == [8, 6, 6, 6, 10]
+
+
+def test_the_lowest_face_is_one(monkeypatch):
+    monkeypatch.setattr(secrets, "randbelow", lambda bound: 0)
+    assert SystemDice().throw(BASE) == [1, 1, 1]
+
+
+def test_given_faces_are_handed_out_in_their_order_over_all_throws():
+    dice = GivenFaces([8, 1, 2, 3, 4, 5])
+    assert dice.throw(DAMAGE) == [8]
+    assert dice.throw(BASE, RED) == [1, 2, 3, 4, 5]
+    assert dice.finish() is Source.PROVIDED
+
+
+REFUSED = [
+    # faces given, throws, position at fault, sides of the wrong die, needed there
+    ([], (DAMAGE,), 0, None, (DAMAGE,)),
+    ([], (BASE, RED), 0, None, (BASE, RED)),
+    ([4], (BASE, RED), 1, None, (Throw(6, Kind.BASE, 0, 2), RED)),
+    ([4, 4, 4], (BASE, RED), 3, None, (RED,)),
+    ([4, 4, 4, 1], (BASE, RED), 4, None, (Throw(6, Kind.RED, 0, 1),)),
+    ([9], (DAMAGE,), 0, 8, (DAMAGE,)),
+    ([0], (DAMAGE,), 0, 8, (DAMAGE,)),
+    ([-1], (DAMAGE,), 0, 8, (DAMAGE,)),
+    ([7, 1, 1, 1, 1], (BASE, RED), 0, 6, (BASE, RED)),
+    ([1, 7, 1, 1, 1], (BASE, RED), 1, 6, (Throw(6, Kind.BASE, 0, 2), RED)),
+    ([1, 1, 1, 1, 7], (BASE, RED), 4, 6, (Throw(6, Kind.RED, 0, 1),)),
+    ([1, 7], (BASE, RED), 1, 6, (Throw(6, Kind.BASE, 0, 2), RED)),  # wrong comes before too few
+]
+
+
+@pytest.mark.parametrize(("faces", "throws", "at", "sides", "needed"), REFUSED)
+def test_faces_that_do_not_fit_are_refused_with_their_place_and_what_belongs_there(faces, throws, at, sides, needed):
+    with pytest.raises(FacesMismatch) as refusal:
+        GivenFaces(faces).throw(*throws)
+    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (at, sides, needed)
+
+
+def test_the_place_counts_from_the_first_face_of_all():
+    dice = GivenFaces([8, 1, 2, 3, 7])
+    dice.throw(DAMAGE)
+    dice.throw(BASE)
+    with pytest.raises(FacesMismatch) as refusal:
+        dice.throw(RED)
+    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (4, 6, (RED,))
+
+
+def test_faces_left_over_are_refused_and_nothing_more_is_needed():
+    dice = GivenFaces([8, 1, 1])
+    dice.throw(DAMAGE)
+    with pytest.raises(FacesMismatch) as refusal:
+        dice.finish()
+    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (1, None, ())
+
+
+REST = [
+    # faces given, faces thrown for 3 base and 2 red dice, what the rest was asked, source
+    ([], [2, 2, 2, 2, 2], [BASE, RED], Source.SERVICE),
+    ([5], [5, 2, 2, 2, 2], [Throw(6, Kind.BASE, 0, 2), RED], Source.MIXED),
+    ([5, 5, 5], [5, 5, 5, 2, 2], [RED], Source.MIXED),
+    ([5, 5, 5, 1], [5, 5, 5, 1, 2], [Throw(6, Kind.RED, 0, 1)], Source.MIXED),
+    ([5, 5, 5, 1, 1], [5, 5, 5, 1, 1], [], Source.PROVIDED),
+]
+
+
+@pytest.mark.parametrize(("faces", "thrown", "asked", "source"), REST)
+def test_the_rest_is_rolled_where_the_given_faces_end(faces, thrown, asked, source):
+    rest = Rest()
+    dice = GivenFaces(faces, rest)
+    assert dice.throw(BASE, RED) == thrown
+    assert rest.asked == asked
+    assert dice.finish() is source
+
+
+def test_a_rest_does_not_excuse_a_wrong_face():
+    with pytest.raises(FacesMismatch) as refusal:
+        GivenFaces([1, 7], Rest()).throw(BASE)
+    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (1, 6, (Throw(6, Kind.BASE, 0, 2),))
+
+
+def test_a_rest_does_not_excuse_faces_left_over():
+    dice = GivenFaces([1, 1, 1, 4], Rest())
+    dice.throw(BASE)
+    with pytest.raises(FacesMismatch) as refusal:
+        dice.finish()
+    assert (refusal.value.at, refusal.value.needed) == (3, ())
