@@ -4,11 +4,13 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct
 
 from service.errors import GameError
+
+T = TypeVar("T")
 
 MOST_DICE = 1_000
 """A pool stops rerolling its sixes here (A2)."""
@@ -57,11 +59,49 @@ class Dice(ABC):
         """
 
 
-class SystemDice(Dice):
-    """The operating system's generator, without the bias of a remainder."""
+class Chance(Dice):
+    """Dice, lots and shuffles from one source of whole numbers."""
+
+    @abstractmethod
+    def below(self, end: int) -> int:
+        """A whole number from 0 up to, not including, `end`; each as likely."""
 
     def throw(self, *throws: Throw) -> list[int]:
-        return [secrets.randbelow(throw.sides) + 1 for throw in throws for _ in range(throw.count)]
+        return [self.below(throw.sides) + 1 for throw in throws for _ in range(throw.count)]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """The items in an order of which each is as likely (Fisher and Yates)."""
+        order = list(items)
+        for last in range(len(order) - 1, 0, -1):
+            chosen = self.below(last + 1)
+            order[last], order[chosen] = order[chosen], order[last]
+        return order
+
+
+class SystemDice(Chance):
+    """The operating system's generator, without the bias of a remainder."""
+
+    def below(self, end: int) -> int:
+        return secrets.randbelow(end)
+
+
+class Tape(Chance):
+    """Remembers what chance said, so that a step that must be played again meets the same dice."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self._said: dict[int, list[int]] = {}
+        self._read: dict[int, int] = {}
+
+    def rewind(self) -> None:
+        self._read = {}
+
+    def below(self, end: int) -> int:
+        said, at = self._said.setdefault(end, []), self._read.get(end, 0)
+        if at == len(said):
+            said.append(self._chance.below(end))
+        self._read[end] = at + 1
+        return said[at]
 
 
 class GivenFaces(Dice):

@@ -5,7 +5,19 @@ GameError
 ├── FacesMismatch         faces from outside that do not fit the dice (in dice.py)
 ├── WastedBurn            a burn that would remove no die (B-R4)
 ├── BurnTooLarge          a burn beyond the stat (B-R5)
-└── OutOfAction           two stats burned out (B2)
+├── OutOfAction           two stats burned out (B2)
+├── Unauthorized          no token, or one that opens nothing here
+├── NotThere              no such character, deck, card, token or event at this table
+├── NotAllowed            the token's role may not, or not for this character
+├── CardNotThere          a card that is not active, or not where the request says
+├── DeckExhausted         fewer cards left than wanted (R19)
+├── InUse                 a deck or character that still has active cards
+├── QuotaExceeded         more of something than a table may have
+├── TierSizeUnknown       healing at a table that has not said how large a tier is (R16)
+├── NothingToHeal         the track is at 0
+├── HealingCooldown       rolled less than two hours ago (R14)
+├── HealingWindowFull     a tier was healed in this window already (R15)
+└── KeyReused             an idempotency key that came with another request before
 """
 
 
@@ -43,3 +55,84 @@ class OutOfAction(GameError):
     def __init__(self, burned_out: int) -> None:
         super().__init__(burned_out)
         self.burned_out = burned_out
+
+
+class Unauthorized(GameError):
+    """Also for a session that does not exist: who has no token learns nothing."""
+
+
+class NotThere(GameError):
+    """No `kind` is called `name`; `nearest` are names that are there."""
+
+    def __init__(self, kind: str, name: str, nearest: tuple[str, ...] = ()) -> None:
+        super().__init__(kind, name)
+        self.kind, self.name, self.nearest = kind, name, nearest
+
+
+class NotAllowed(GameError):
+    """`reason` is the id of the sentence that says why."""
+
+    def __init__(self, reason: str = "role") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class CardNotThere(GameError):
+    """`card` (an instance's id) is not active, or belongs elsewhere."""
+
+    def __init__(self, card: str) -> None:
+        super().__init__(card)
+        self.card = card
+
+
+class DeckExhausted(GameError):
+    """`wanted` cards, and only `left` could be drawn. Nothing moved."""
+
+    def __init__(self, deck: str, wanted: int, left: int) -> None:
+        super().__init__(deck, wanted, left)
+        self.deck, self.wanted, self.left = deck, wanted, left
+
+
+class InUse(GameError):
+    """The `kind` (deck or character) `name` still has `active` cards."""
+
+    def __init__(self, kind: str, name: str, active: int) -> None:
+        super().__init__(kind, name, active)
+        self.kind, self.name, self.active = kind, name, active
+
+
+class QuotaExceeded(GameError):
+    """A table may have `most` of `what`."""
+
+    def __init__(self, what: str, most: int) -> None:
+        super().__init__(what, most)
+        self.what, self.most = what, most
+
+
+class KeyReused(GameError):
+    """The idempotency key answered another request before."""
+
+
+class HealingRefused(GameError):
+    """A healing roll that may not be made; `care` and `patient` say which."""
+
+    def __init__(self, care: str, patient: str, next_ms: int | None = None) -> None:
+        super().__init__(care, patient, next_ms)
+        self.care, self.patient, self.next_ms = care, patient, next_ms
+        """`next_ms`: session time from which the roll may be made, in milliseconds."""
+
+
+class TierSizeUnknown(HealingRefused):
+    pass
+
+
+class NothingToHeal(HealingRefused):
+    pass
+
+
+class HealingCooldown(HealingRefused):
+    pass
+
+
+class HealingWindowFull(HealingRefused):
+    pass

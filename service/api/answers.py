@@ -62,11 +62,11 @@ class Rolling(Flatly, frozen=True, kw_only=True):
 T = TypeVar("T", bound=Struct)
 
 
-def joined(name: str, *parts: type[Struct], strict: bool, **retyped: Any) -> type[Any]:
+def joined(name: str, *parts: type[Struct], strict: bool, about: str | None = None, **retyped: Any) -> type[Any]:
     """One Struct with the members of several (msgspec cannot inherit from two that both have members)."""
     members = {field.name: field for part in parts for field in fields(part)}
     kept = [(each, retyped.get(each, field.type), _default(field)) for each, field in members.items()]
-    return defstruct(name, kept, frozen=True, kw_only=True, forbid_unknown_fields=strict)
+    return defstruct(name, kept, frozen=True, kw_only=True, forbid_unknown_fields=strict, namespace={"__doc__": about})
 
 
 def _default(member: FieldInfo) -> Any:
@@ -75,14 +75,14 @@ def _default(member: FieldInfo) -> Any:
 
 def answering(facts: type[Struct], carried: type[Answer]) -> type[Any]:
     """The answer of a rule: its facts and what every answer carries, under the facts' own name."""
-    return joined(facts.__name__, carried, facts, strict=False)
+    return joined(facts.__name__, carried, facts, strict=False, about=facts.__doc__)
 
 
 def asking(name: str, asked: type[Struct], carried: type[Flatly], *, largest_die: int, most_faces: int) -> type[Any]:
     """A rule's request with the faces from outside, which the rule's largest die and longest roll bound."""
     face = Annotated[int, Meta(ge=1, le=largest_die)]
     many = Meta(max_length=most_faces, description="Faces thrown elsewhere, in the order of the answer's `dice`.")
-    return joined(name, asked, carried, strict=True, faces=Annotated[list[face], many] | None)
+    return joined(name, asked, carried, strict=True, about=asked.__doc__, faces=Annotated[list[face], many] | None)
 
 
 def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:

@@ -217,6 +217,10 @@ class Unreadable(Exception):
         self.problem, self.data = problem, data
 
 
+LONGEST_WORD = 200
+"""Characters; no game word is nearly so long, and nothing longer is looked up."""
+
+
 class Spoken:
     """The closed sets whose words are understood in both languages."""
 
@@ -229,7 +233,7 @@ class Spoken:
 
         def read(text: str) -> object:
             word = self.vocabulary.find(section, text) if section else text
-            if word not in members:
+            if word not in members or len(text) > LONGEST_WORD:
                 raise Unreadable("choices", choices=", ".join(members))
             return word
 

@@ -63,6 +63,7 @@ class Table:
             body=body,
             form=form,
             example=roll.example,
+            form_example=roll.flat_example,
             **told,
         )
         summary = f"{roll.summary}, by GET"
@@ -125,9 +126,9 @@ class Table:
 
     def _question_route(self, question: Question[Any, Any]) -> HTTPRouteHandler:
         answer = answering(question.facts, Answer)
-        name = f"{question.id[0].upper()}{question.id[1:]}Question"
+        name = f"{question.id[0].upper()}{question.id[1:]}Request"
         place = "query" if question.method == "GET" else "body"
-        asked_as = {} if question.asked is Nothing else {place: joined(name, question.asked, strict=True)}
+        asked_as = {} if question.asked is Nothing else {place: joined(name, question.asked, strict=True, about=question.asked.__doc__)}
 
         async def play(call: Call, asked: Any) -> Any:
             facts = question.answer(_own(question.asked, asked))

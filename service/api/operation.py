@@ -44,6 +44,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     tagged: bool = False
     """Answers carry an ETag, and nothing is sent again to who has it."""
     example: Mapping[str, object] | None = None
+    """A request that the contract shows with its real answer: members of the body, or of path and query."""
+    form_example: Mapping[str, object] | None = None
     status: int = 200
 
     @property

@@ -82,6 +82,7 @@ class Pages:
             about="Every problem's `type` is the address of its page.",
             answer=ProblemPage,
             refuses=("not-found",),
+            example={"code": "faces-mismatch"},
             tagged=True,
         )
         return route(operation, play)

@@ -60,14 +60,14 @@ def schema_name(code: str) -> str:
 KINDS: dict[str, type[Any]] = {
     code: defstruct(
         schema_name(code),
-        list(members.items()),
+        [("status", Annotated[int, Meta(ge=status, le=status)]), *members.items()],
         bases=(Problem,),
         frozen=True,
         kw_only=True,
         tag_field="code",
         tag=code,
     )
-    for code, (_, members) in STATUS.items()
+    for code, (status, members) in STATUS.items()
 }
 
 

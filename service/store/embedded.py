@@ -48,7 +48,6 @@ import os, signal, sys
 server = os.getpid()
 if os.fork():
     os.execv(sys.argv[2], sys.argv[2:])
-os.closerange(3, 1024)  # the folder's lock is not the watcher's to keep
 os.read(0, 1)  # nobody writes: this returns when the service is gone
 if os.getppid() == server:
     os.kill(server, signal.SIGTERM)

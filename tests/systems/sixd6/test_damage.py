@@ -241,11 +241,12 @@ MISMATCHES = [
 ]
 
 
-@pytest.mark.parametrize(("die", "protections", "chosen", "faces", "at", "sides", "needed"), MISMATCHES)
-def test_faces_that_do_not_fit_the_hit(die, protections, chosen, faces, at, sides, needed):
+@pytest.mark.parametrize("row", MISMATCHES, ids=lambda row: f"{row[0]}, faces {row[3]}")
+def test_faces_that_do_not_fit_the_hit(row):
+    die, protections, chosen, faces, *expected = row
     with pytest.raises(FacesMismatch) as refusal:
         resolved(Hit(die=die, protections=frozenset(protections), soak=chosen), faces)
-    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (at, sides, needed)
+    assert [refusal.value.at, refusal.value.sides, refusal.value.needed] == expected
 
 
 class Twos(Dice):

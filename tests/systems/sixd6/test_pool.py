@@ -146,28 +146,28 @@ def test_the_highest_difficulty_reached(successes, highest):
 
 
 TRUNCATED = [
-    # base, red, faces, dice in all, in the last wave (base, red), successes, cards, truncated
-    (1, 0, [6] * 998 + [2], 999, (1, 0), 998, 0, False),
-    (1, 0, [6] * 999 + [5], 1000, (1, 0), 1000, 0, False),
-    (1, 0, [6] * 1000, 1000, (1, 0), 1000, 0, True),  # one six is left that is not rolled again
-    (0, 1, [6] * 999 + [1], 1000, (0, 1), 999, 1, False),
-    (2, 6, [6] * 992 + [2] * 8, 1000, (2, 6), 992, 0, False),
-    (2, 6, [6] * 999 + [2], 1000, (2, 6), 999, 0, True),
-    (6, 6, [6] * 996 + [2] * 4, 1000, (4, 0), 996, 0, True),  # four of twelve rerolls; their own faces end the chain
-    (6, 1, [6] * 994 + [2] * 6, 1000, (6, 0), 994, 0, True),
-    (5, 2, [6] * 994 + [2] * 5 + [1], 1000, (5, 1), 994, 1, True),
-    (3, 6, [6] * 999 + [1], 1000, (1, 0), 999, 0, True),
+    # base, red, faces, dice in the last wave (base, red), successes, cards, truncated
+    (1, 0, [6] * 998 + [2], (1, 0), 998, 0, False),
+    (1, 0, [6] * 999 + [5], (1, 0), 1000, 0, False),
+    (1, 0, [6] * 1000, (1, 0), 1000, 0, True),  # one six is left that is not rolled again
+    (0, 1, [6] * 999 + [1], (0, 1), 999, 1, False),
+    (2, 6, [6] * 992 + [2] * 8, (2, 6), 992, 0, False),
+    (2, 6, [6] * 999 + [2], (2, 6), 999, 0, True),
+    (6, 6, [6] * 996 + [2] * 4, (4, 0), 996, 0, True),  # four of twelve rerolls; their own faces end the chain
+    (6, 1, [6] * 994 + [2] * 6, (6, 0), 994, 0, True),
+    (5, 2, [6] * 994 + [2] * 5 + [1], (5, 1), 994, 1, True),
+    (3, 6, [6] * 999 + [1], (1, 0), 999, 0, True),
 ]
 
 
-@pytest.mark.parametrize(("base", "red", "faces", "count", "last", "successes", "cards", "truncated"), TRUNCATED)
-def test_a_pool_stops_at_a_thousand_dice_and_says_so(base, red, faces, count, last, successes, cards, truncated):
+@pytest.mark.parametrize("row", TRUNCATED, ids=lambda row: f"{row[0]}+{row[1]}, {len(row[2])} faces")
+def test_a_pool_stops_at_a_thousand_dice_and_says_so(row):
+    base, red, faces, last, *expected = row
     roll = rolled(Pool(base=base, red=red), faces)
     assert [die.face for die in roll.dice] == faces
-    assert len(roll.dice) == count
     final = [die.kind for die in roll.dice if die.wave == roll.dice[-1].wave]
     assert (final.count(Kind.BASE), final.count(Kind.RED)) == last
-    assert (roll.successes, roll.complications, roll.truncated) == (successes, cards, truncated)
+    assert [roll.successes, roll.complications, roll.truncated] == expected
 
 
 def base_dice(wave, count):
@@ -200,11 +200,12 @@ MISMATCHES = [
 ]
 
 
-@pytest.mark.parametrize(("base", "red", "faces", "at", "sides", "needed"), MISMATCHES)
-def test_faces_that_do_not_fit_the_pool(base, red, faces, at, sides, needed):
+@pytest.mark.parametrize("row", MISMATCHES, ids=lambda row: f"{row[0]}+{row[1]}, {len(row[2])} faces")
+def test_faces_that_do_not_fit_the_pool(row):
+    base, red, faces, *expected = row
     with pytest.raises(FacesMismatch) as refusal:
         rolled(Pool(base=base, red=red), faces)
-    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (at, sides, needed)
+    assert [refusal.value.at, refusal.value.sides, refusal.value.needed] == expected
 
 
 class Twos(Dice):

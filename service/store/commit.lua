@@ -1,0 +1,82 @@
+#!lua
+-- Write what a play changed, unless the session moved or the key was answered already. All or nothing.
+--
+-- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
+-- ARGV[1]  field of the caller's token, or '' to create the session
+-- ARGV[2]  version that the play started from, 0 to create
+-- ARGV[3]  time that the play was played at, in ms
+-- ARGV[4]  life of the session from now, in ms: the first use's, or from the second on
+-- ARGV[5]  reply, and ARGV[6] its life in ms
+-- ARGV[7]  entries that the log keeps
+-- ARGV[8…10]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
+-- and last the fields wanted if the session moved (or * for all but the texts of own decks)
+--
+-- Returns  {'done', now_ms}
+--          {'replay', reply}      the key was answered already
+--          {'moved', now_ms, version, field, value or nil, …}
+--                                 another step came first, or the play's time is not reached yet: nothing written
+--          {'gone'}               no such session, or no such token
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1])
+local creates = ARGV[1] == ''
+local sets, removes, events = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+if not creates and (not known[1] or not known[4]) then
+  return {'gone'}
+end
+local reply = redis.call('GET', KEYS[3])
+if reply then
+  return {'replay', reply}
+end
+now = math.max(now, tonumber(known[2] or 0))
+if (known[1] or '0') ~= ARGV[2] or now < tonumber(ARGV[3]) then
+  local answer = {'moved', now, known[1], ARGV[1], known[4]}
+  local first = 11 + 2 * sets + removes + 2 * events
+  if ARGV[first] == '*' then
+    local all = redis.call('HGETALL', KEYS[1])
+    for i = 1, #all, 2 do
+      if string.sub(all[i], 1, 2) ~= 't:' then
+        answer[#answer + 1] = all[i]
+        answer[#answer + 1] = all[i + 1]
+      end
+    end
+    first = first + 1
+  end
+  if ARGV[first] then
+    local values = redis.call('HMGET', KEYS[1], unpack(ARGV, first))
+    for i = first, #ARGV do
+      answer[#answer + 1] = ARGV[i]
+      answer[#answer + 1] = values[i - first + 1]
+    end
+  end
+  return answer
+end
+
+local version, at = tonumber(ARGV[2]) + 1, 11
+redis.call('HSET', KEYS[1], 'version', version, 'seen', ARGV[3])
+for i = 1, sets do
+  redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+for i = 1, removes do
+  redis.call('HDEL', KEYS[1], ARGV[at])
+  at = at + 1
+end
+for i = 0, events - 1 do
+  redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[7], version .. '-' .. i, 'event', ARGV[at], 'before', ARGV[at + 1])
+  at = at + 2
+end
+redis.call('SET', KEYS[3], ARGV[5], 'PX', ARGV[6])
+
+-- The first authorised use leaves the life that creation gave; from the second on each use renews it.
+local uses = creates and 0 or redis.call('HINCRBY', KEYS[1], 'uses', tonumber(known[3]) < 2 and 1 or 0)
+if creates then
+  redis.call('HSET', KEYS[1], 'uses', 0)
+end
+if creates or uses >= 2 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+local left = redis.call('PTTL', KEYS[1])
+redis.call('PEXPIRE', KEYS[2], left)
+return {'done', now}

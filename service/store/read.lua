@@ -1,0 +1,50 @@
+#!lua
+-- Read what a play wants of a session, and renew its life.
+--
+-- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
+-- ARGV[1]  field of the caller's token
+-- ARGV[2]  life from the second use on, in ms
+-- ARGV[3…] fields wanted, or * for all but the texts of own decks
+--
+-- Returns  {now_ms}: no such session, or no such token
+--          {now_ms, version, reply or nil, field, value or nil, …}
+-- now_ms is the server's time, and never before what the session has seen.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1])
+if not known[1] or not known[4] then
+  return {now}
+end
+now = math.max(now, tonumber(known[2]))
+
+-- A session that is used a second time is there to stay.
+local uses = tonumber(known[3])
+if uses < 2 then
+  uses = redis.call('HINCRBY', KEYS[1], 'uses', 1)
+end
+if uses >= 2 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[2], ARGV[2])
+end
+
+local answer = {now, known[1], redis.call('GET', KEYS[3]), ARGV[1], known[4]}
+local first = 3
+if ARGV[first] == '*' then
+  local all = redis.call('HGETALL', KEYS[1])
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 2) ~= 't:' then
+      answer[#answer + 1] = all[i]
+      answer[#answer + 1] = all[i + 1]
+    end
+  end
+  first = first + 1
+end
+if ARGV[first] then
+  local values = redis.call('HMGET', KEYS[1], unpack(ARGV, first))
+  for i = first, #ARGV do
+    answer[#answer + 1] = ARGV[i]
+    answer[#answer + 1] = values[i - first + 1]
+  end
+end
+return answer

@@ -1,0 +1,302 @@
+"""Read, play, commit: how every operation of a session runs, whatever it does."""
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
+
+import msgspec
+from msgspec import Struct
+from redis.asyncio import Redis
+
+from service.dice import Chance, Tape
+from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
+from service.store import keys
+from service.store.connection import Script, StoreUnavailable, guarded
+from service.table.records import Counts, Token
+from service.table.turn import EVERYTHING, Records, Turn, Unread
+from service.words import Lang
+
+FIRST_LIFE_MS = 24 * 3_600_000
+"""Life of a session until its second authorised use."""
+DEADLINE_S = 2.0
+CALLER_KEY_LIFE_MS = 24 * 3_600_000
+OWN_KEY_LIFE_MS = 60_000
+MOST_KEYS = 1_000
+LOG_ENTRIES = 500
+KNOWN_SESSIONS, KNOWN_BYTES = 256, 65_536
+"""How many sessions a worker remembers, and how large ones."""
+
+T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+
+
+class Busy(Exception):
+    """Other steps of the same session kept coming first until the deadline."""
+
+
+class Seat(Struct, frozen=True):
+    """Where a caller sits: the session, and the field of the token that was shown."""
+
+    session: str
+    token_field: str
+
+
+def seat(session: str, token: str) -> Seat:
+    return Seat(session, f"k:{token_digest(token)}")
+
+
+def token_digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What a caller wants done: the play, and how a repetition of the same wish is known."""
+
+    play: Callable[[Turn], Any]
+    facts: Any
+    """Type of what the play returns."""
+    wants: tuple[str, ...] = ()
+    """Fields that the play is known to read; others are fetched when it asks."""
+    key: str | None = None
+    fingerprint: str = ""
+
+
+class Done(Struct, Generic[T], frozen=True):
+    facts: Any
+    token: Token
+    now_ms: int
+    lang: Lang
+    replayed: bool = False
+
+
+class Known(Struct):
+    """The last that this worker saw of a session."""
+
+    version: int
+    now_ms: int
+    records: Records
+    read_at_s: float
+
+
+class Kept(Struct, frozen=True):
+    """A reply as it is stored: facts, not wording."""
+
+    fingerprint: str
+    facts: msgspec.Raw
+
+
+class Store:
+    def __init__(self, redis: Redis, chance: Chance, *, life_ms: int) -> None:
+        self.redis, self._chance, self._life_ms = redis, chance, life_ms
+        self._read_script, self._commit_script = Script("read.lua"), Script("commit.lua")
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._known: OrderedDict[str, Known] = OrderedDict()
+
+    # Looking.
+
+    async def look(self, at: Seat, see: Callable[[Turn], T], wants: Iterable[str] = ()) -> Done[T]:
+        """What `see` makes of the session now; nothing is written. Raises Unauthorized, StoreUnavailable."""
+        wanted = ("head", "clock", *wants)
+        while True:
+            known, _ = await self._read(at, wanted, "")
+            turn = self._turn(at, known, Tape(self._chance), None, fresh=True)
+            try:
+                return Done(see(turn), turn.token, turn.now_ms, turn.head.lang)
+            except Unread as unread:
+                wanted = _more(wanted, unread.field)
+
+    # Playing.
+
+    async def play(self, at: Seat, wish: Wish) -> Done[Any]:
+        """Play and commit, once, however often the same key asks. Raises what the play raises, and Busy."""
+        lock = self._locks.setdefault(at.session, asyncio.Lock())
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                async with lock:
+                    return await self._play(at, wish)
+        except TimeoutError:
+            raise Busy from None
+
+    async def _play(self, at: Seat, wish: Wish) -> Done[Any]:
+        key = _reply_key(at, wish.key)
+        dice = Tape(self._chance)
+        wanted = ("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
+        known = self._remembered(at)
+        fresh = known is None
+        while True:
+            if known is None:
+                known, reply = await self._read(at, wanted, key)
+                fresh = True
+                if reply is not None:
+                    return self._replayed(reply, wish, at, known)
+            dice.rewind()
+            try:
+                turn = self._turn(at, known, dice, wish.key, fresh=fresh)
+                facts = wish.play(turn)
+                self._count_key(turn, wish)
+            except Unread as unread:
+                wanted, known = _more(wanted, unread.field), None
+                continue
+            except GameError:
+                if fresh:
+                    raise
+                known = None  # judged by what this worker remembered: judge again by what is
+                continue
+            if not turn.changes and not turn.events:
+                return Done(facts, turn.token, turn.now_ms, turn.head.lang)
+            answer = await self._commit(at, turn, known, key, _kept(wish, facts), wanted)
+            match answer[0]:
+                case b"done":
+                    self._remember(at, known, turn, int(answer[1]))
+                    return Done(facts, turn.token, turn.now_ms, turn.head.lang)
+                case b"replay":
+                    return self._replayed(answer[1], wish, at, known)
+                case b"moved":
+                    known, fresh = self._seen(at, answer[1:], wanted, has_reply=False), True
+                case _:
+                    self.forget(at.session)
+                    raise Unauthorized
+
+    def _turn(self, at: Seat, known: Known, dice: Tape, key: str | None, *, fresh: bool) -> Turn:
+        """Redis' time as it was read; where the reading is remembered, that and what has passed here since."""
+        now_ms = known.now_ms + (0 if fresh else int((time.monotonic() - known.read_at_s) * 1_000))
+        token = known.records[at.token_field]
+        if token is None:
+            raise Unauthorized
+        return Turn(known.records, now_ms=now_ms, version=known.version + 1, token=token, dice=dice, key=key)
+
+    @staticmethod
+    def _count_key(turn: Turn, wish: Wish) -> None:
+        if wish.key is None or not turn.events:
+            return
+        hour = turn.now_ms // 3_600_000
+        counts: Counts = turn.get("counts")
+        taken = {each: n for each, n in counts.keys.items() if each > hour - 24}
+        if sum(taken.values()) >= MOST_KEYS:
+            raise QuotaExceeded("idempotency_keys", MOST_KEYS)
+        turn.put("counts", msgspec.structs.replace(counts, keys={**taken, hour: taken.get(hour, 0) + 1}))
+
+    def _replayed(self, reply: bytes, wish: Wish, at: Seat, known: Known) -> Done[Any]:
+        kept = msgspec.json.decode(reply, type=Kept)
+        token = known.records[at.token_field]
+        if kept.fingerprint != wish.fingerprint:
+            raise KeyReused
+        facts = msgspec.json.decode(kept.facts, type=wish.facts)
+        return Done(facts, token, known.now_ms, known.records["head"].lang, replayed=True)
+
+    # The two scripts.
+
+    async def _read(self, at: Seat, wanted: tuple[str, ...], key: str) -> tuple[Known, bytes | None]:
+        arguments = [at.token_field, self._life_ms, *wanted]
+        answer = await self._twice(self._read_script, at.session, key, arguments)
+        if len(answer) == 1:
+            self.forget(at.session)
+            raise Unauthorized
+        return self._seen(at, answer, wanted, has_reply=True), answer[2]
+
+    def _seen(self, at: Seat, answer: list[Any], wanted: tuple[str, ...], *, has_reply: bool) -> Known:
+        now_ms, version = int(answer[0]), int(answer[1])
+        told = answer[3 if has_reply else 2 :]
+        raw = {told[i].decode(): told[i + 1] for i in range(0, len(told), 2)}
+        whole = EVERYTHING in wanted
+        before = self._known.get(at.session)
+        if before and before.version == version:
+            raw, whole = {**before.records.raw, **raw}, whole or before.records.whole
+        known = Known(version, now_ms, Records(raw, whole=whole), time.monotonic())
+        self._keep(at.session, known)
+        return known
+
+    async def _commit(self, at: Seat, turn: Turn, known: Known, key: str, kept: bytes, wanted: tuple[str, ...]) -> list[Any]:
+        life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
+        head = [at.token_field, turn.version - 1, turn.now_ms, self._life_ms, kept, life_ms, LOG_ENTRIES]
+        answer: list[Any] = await self._twice(
+            self._commit_script, at.session, key, [*head, *_writes(turn, known.records), *wanted]
+        )
+        return answer
+
+    async def create(self, session: str, changes: dict[str, Any], now_ms: int) -> bool:
+        """Write a session's first records; False where the id is taken."""
+        sets = [part for field, value in changes.items() for part in (field, encode(value))]
+        head: list[Any] = ["", 0, now_ms, FIRST_LIFE_MS, b"", 1, LOG_ENTRIES, len(changes), 0, 0]
+        answer = await self._twice(self._commit_script, session, secrets.token_hex(8), [*head, *sets])
+        return bool(answer[0] == b"done")
+
+    async def _twice(self, script: Script, session: str, key: str, arguments: list[Any]) -> Any:
+        """A lost reply is asked for once more: the reply key makes the second time harmless."""
+        names = [keys.session(session), keys.log(session), keys.reply(session, key)]
+        try:
+            return await script(self.redis, names, arguments)
+        except StoreUnavailable:
+            return await script(self.redis, names, arguments)
+
+    async def delete(self, session: str) -> None:
+        await guarded(self.redis.unlink(keys.session(session), keys.log(session)))
+        self.forget(session)
+
+    # What this worker remembers.
+
+    def _remembered(self, at: Seat) -> Known | None:
+        known = self._known.get(at.session)
+        return known if known and known.records.raw.get(at.token_field) else None
+
+    def _remember(self, at: Seat, known: Known, turn: Turn, now_ms: int) -> None:
+        raw = {**known.records.raw, **{field: _encoded(value) for field, value in turn.changes.items()}}
+        self._keep(at.session, Known(turn.version, now_ms, Records(raw, whole=known.records.whole), time.monotonic()))
+
+    def _keep(self, session: str, known: Known) -> None:
+        if sum(map(len, filter(None, known.records.raw.values()))) > KNOWN_BYTES:
+            self.forget(session)
+            return
+        self._known[session] = known
+        self._known.move_to_end(session)
+        if len(self._known) > KNOWN_SESSIONS:
+            self._known.popitem(last=False)
+
+    def language(self, session: str) -> Lang | None:
+        """The session's own language, where this worker has just seen it."""
+        known = self._known.get(session)
+        head = known.records["head"] if known and "head" in known.records.raw else None
+        return head.lang if head else None
+
+    def forget(self, session: str) -> None:
+        self._known.pop(session, None)
+
+
+def _more(wanted: tuple[str, ...], field: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((field, *wanted))) if field == EVERYTHING else (*wanted, field)
+
+
+def _reply_key(at: Seat, key: str | None) -> str:
+    if key is None:
+        return secrets.token_hex(8)
+    return hashlib.sha256(f"{at.token_field}\0{key}".encode()).hexdigest()[:32]
+
+
+def _kept(wish: Wish, facts: Any) -> bytes:
+    return encode(Kept(wish.fingerprint, msgspec.Raw(encode(facts))))
+
+
+def _encoded(value: Any) -> bytes | None:
+    return None if value is None else encode(value)
+
+
+UNDOABLE_NOT = ("counts",)
+
+
+def _writes(turn: Turn, before: Records) -> list[Any]:
+    """The commit's last arguments: how many of each, then fields set, fields removed, events with what was before."""
+    sets = [part for field, value in turn.changes.items() if value is not None for part in (field, encode(value))]
+    removed = [field for field, value in turn.changes.items() if value is None]
+    was = {f: _text(before.raw.get(f)) for f in turn.changes if f not in UNDOABLE_NOT}
+    events = [part for n, event in enumerate(turn.events) for part in (encode(event), encode(was if n == 0 else {}))]
+    return [len(sets) // 2, len(removed), len(turn.events), *sets, *removed, *events]
+
+
+def _text(raw: bytes | None) -> str | None:
+    return None if raw is None else raw.decode()

@@ -1,0 +1,428 @@
+"""A7: decks at a table. Cards are drawn without replacement, and each is always in exactly one place."""
+
+import re
+from enum import StrEnum
+from itertools import accumulate
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from service.dice import Chance
+from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, NotAllowed, QuotaExceeded
+from service.systems.sixd6 import complications
+from service.table.records import Counts, Deck, OwnCard, Reshuffle, Role
+from service.table.turn import Turn
+
+MOST_DECKS = 20
+MOST_CARDS = 500
+MOST_TEXT_BYTES = 262_144
+
+CARD = re.compile(r"[a-z0-9-]{1,64}-(0|[1-9][0-9]{0,14})")
+
+TABLE = ""
+"""Holder of a card that is active for the whole table."""
+
+DeckId = Annotated[str, Meta(max_length=64)]
+CardId = Annotated[str, Meta(min_length=1, max_length=80, description="One card of the table: its deck and its number.")]
+Count = Annotated[int, Meta(ge=0, le=MOST_CARDS)]
+
+
+class Place(StrEnum):
+    """Where a draw takes from."""
+
+    TOP = "top"
+    BOTTOM = "bottom"
+    RANDOM = "random"
+
+
+class ReturnTo(StrEnum):
+    TOP = "top"
+    BOTTOM = "bottom"
+    SHUFFLE = "shuffle"
+
+
+class DealtCard(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A card of the table. Only own decks' cards carry their text; the game's are worded when they are shown."""
+
+    id: CardId
+    card: Annotated[str, Meta(max_length=64)]
+    deck: DeckId
+    name: Annotated[str, Meta(max_length=64)] = ""
+    effect: Annotated[str, Meta(max_length=300)] = ""
+    holder: str | None = None
+    """Character it is active for, or nothing for the table; None where it is not active."""
+
+
+class Piles(Struct, frozen=True, kw_only=True):
+    draw_pile: Count
+    discard_pile: Count
+    active: Count
+
+
+class Drawn(Piles, frozen=True, kw_only=True):
+    deck: DeckId
+    cards: tuple[DealtCard, ...]
+    character: Annotated[str, Meta(max_length=64)] | None
+    reshuffled: bool
+    event: str | None = None
+
+
+class Discarded(Struct, frozen=True, kw_only=True):
+    cards: tuple[DealtCard, ...]
+    event: str | None = None
+
+
+class Returned(Piles, frozen=True, kw_only=True):
+    deck: DeckId
+    cards: tuple[DealtCard, ...]
+    event: str | None = None
+
+
+class Shuffled(Piles, frozen=True, kw_only=True):
+    deck: DeckId
+    event: str | None = None
+
+
+class DeckView(Piles, frozen=True, kw_only=True):
+    deck: DeckId
+    name: Annotated[str, Meta(max_length=64)] | None
+    size: Count
+    discard: tuple[DealtCard, ...]
+    active_cards: tuple[DealtCard, ...]
+
+
+class DeckList(Struct, frozen=True, kw_only=True):
+    decks: tuple["DeckSummary", ...]
+
+
+class DeckSummary(Piles, frozen=True, kw_only=True):
+    deck: DeckId
+    name: Annotated[str, Meta(max_length=64)] | None
+    size: Count
+
+
+class Peeked(Struct, frozen=True, kw_only=True):
+    deck: DeckId
+    cards: tuple[DealtCard, ...]
+
+
+# The state of one deck, without a table around it.
+
+
+def fresh(first: int, size: int, chance: Chance, *, name: str | None = None, copies: tuple[int, ...] = ()) -> Deck:
+    return Deck(first=first, name=name, copies=copies, pile=tuple(chance.shuffled(range(first, first + size))))
+
+
+def size(deck: Deck) -> int:
+    return len(deck.pile) + len(deck.discard) + len(deck.active)
+
+
+def piles(deck: Deck) -> dict[str, Any]:
+    return {"draw_pile": len(deck.pile), "discard_pile": len(deck.discard), "active": len(deck.active)}
+
+
+def replenished(deck: Deck, count: int, rule: Reshuffle, chance: Chance) -> Deck:
+    """With the shuffled discard pile under the pile, where the pile alone is not enough and the table reshuffles."""
+    if count <= len(deck.pile) or rule is Reshuffle.NEVER or not deck.discard:
+        return deck
+    return replace(deck, pile=(*deck.pile, *chance.shuffled(deck.discard)), discard=())
+
+
+def taken(deck: Deck, count: int, place: Place, chance: Chance) -> tuple[Deck, tuple[int, ...]]:
+    """`count` cards off the pile; the pile must have them."""
+    pile = list(deck.pile)
+    drawn = tuple(pile.pop(_position(place, len(pile), chance)) for _ in range(count))
+    return replace(deck, pile=tuple(pile)), drawn
+
+
+def _position(place: Place, cards: int, chance: Chance) -> int:
+    if place is Place.RANDOM:
+        return chance.below(cards)
+    return 0 if place is Place.TOP else cards - 1
+
+
+def held(deck: Deck, numbers: tuple[int, ...], holder: str | None) -> Deck:
+    """The cards active for the holder, or on the discard pile where there is none."""
+    if holder is None:
+        return replace(deck, discard=(*reversed(numbers), *deck.discard))
+    return replace(deck, active={**deck.active, **dict.fromkeys(numbers, holder)})
+
+
+def put_down(deck: Deck, numbers: tuple[int, ...]) -> Deck:
+    left = {number: holder for number, holder in deck.active.items() if number not in numbers}
+    return replace(deck, active=left, discard=(*reversed(numbers), *deck.discard))
+
+
+# At a table.
+
+
+def dealt(turn: Turn, identifier: str, deck: Deck, numbers: tuple[int, ...]) -> tuple[DealtCard, ...]:
+    """The cards behind the numbers of a deck."""
+    if not numbers:
+        return ()
+    texts = None if identifier in list(complications.Deck) else turn.get(f"t:{identifier}")
+    names = [text.card for text in texts] if texts else list(complications.cards(complications.Deck(identifier)))
+    ends = list(accumulate(deck.copies)) if deck.copies else []
+    cards = []
+    for number in numbers:
+        offset = number - deck.first
+        index = sum(end <= offset for end in ends) if ends else offset
+        own: OwnCard | None = texts[index] if texts else None
+        cards.append(
+            DealtCard(
+                id=f"{identifier}-{number}",
+                card=names[index],
+                deck=identifier,
+                name=own.name if own else "",
+                effect=own.effect if own else "",
+                holder=deck.active.get(number),
+            )
+        )
+    return tuple(cards)
+
+
+def draw(
+    turn: Turn, identifier: str, count: int, *, holder: str | None, place: Place = Place.TOP, visibility: str = "public"
+) -> Drawn:
+    """All or nothing (R19). Raises DeckExhausted, NotThere, NotAllowed."""
+    _allow_for_holder(turn, holder)
+    facts, _ = _deal(turn, identifier, count, holder, place)
+    if len(facts.cards) < count:
+        raise DeckExhausted(identifier, count, len(facts.cards))
+    facts = replace(facts, event=turn.next_event)
+    turn.tell("cards.drawn", facts, character=holder or None, visibility=visibility)
+    return facts
+
+
+def deal(turn: Turn, identifier: str, count: int, holder: str) -> tuple[tuple[DealtCard, ...], int]:
+    """What follows from a roll or a card: as many as there are, and how many are missing (R19)."""
+    if not count:
+        return (), 0
+    facts, undealt = _deal(turn, identifier, count, holder, Place.TOP)
+    return facts.cards, undealt
+
+
+def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Place) -> tuple[Drawn, int]:
+    if holder:
+        turn.character(holder)
+    before = turn.deck(identifier)
+    ready = replenished(before, count, turn.head.settings.reshuffle, turn.dice)
+    there = min(count, len(ready.pile))
+    left, numbers = taken(ready, there, place, turn.dice)
+    after = held(left, numbers, holder)
+    turn.put(f"d:{identifier}", after)
+    facts = Drawn(
+        deck=identifier,
+        cards=dealt(turn, identifier, after, numbers),
+        character=holder or None,
+        reshuffled=ready is not before,
+        **piles(after),
+    )
+    return facts, count - there
+
+
+def _allow_for_holder(turn: Turn, holder: str | None) -> None:
+    if holder:
+        turn.allow_for(holder)
+        return
+    turn.allow(Role.PLAYER, Role.CHAT)
+    if turn.token.characters is not None:
+        raise NotAllowed("character")
+
+
+def find(turn: Turn, card: str, within: str | None = None) -> tuple[str, int]:
+    """Deck and number of a card's id. Raises CardNotThere."""
+    identifier, _, number = card.rpartition("-")
+    if not CARD.fullmatch(card) or (within and within != identifier):
+        raise CardNotThere(card)
+    deck: Deck | None = turn.get(f"d:{identifier}")
+    if deck is None or not _has(deck, int(number)):
+        raise CardNotThere(card)
+    return identifier, int(number)
+
+
+def _has(deck: Deck, number: int) -> bool:
+    return number in deck.active or number in deck.discard or number in deck.pile
+
+
+def active_cards(turn: Turn, character: str | None = None, within: str | None = None) -> tuple[DealtCard, ...]:
+    """Active cards over all decks or one, of everybody or of one character."""
+    decks = {within: turn.deck(within)} if within else turn.decks()
+    return tuple(
+        card
+        for identifier, deck in decks.items()
+        for card in dealt(turn, identifier, deck, tuple(deck.active))
+        if character is None or card.holder == character
+    )
+
+
+def discard_cards(turn: Turn, cards: tuple[str, ...], within: str | None = None) -> Discarded:
+    """Raises CardNotThere for one that is not active, NotAllowed for somebody else's."""
+    repeated = next((card for card in cards if cards.count(card) > 1), None)
+    if repeated:
+        raise InvalidValue("cards", "repeated_card", card=repeated)
+    gone: list[DealtCard] = []
+    for card in cards:
+        identifier, number = find(turn, card, within)
+        deck = turn.deck(identifier)
+        if number not in deck.active:
+            raise CardNotThere(card)
+        _allow_for_holder(turn, deck.active[number])
+        gone += dealt(turn, identifier, deck, (number,))
+        turn.put(f"d:{identifier}", put_down(deck, (number,)))
+    return _discarded(turn, tuple(gone))
+
+
+def discard_of(turn: Turn, character: str | None, within: str | None = None) -> Discarded:
+    """All active cards of a character, or all there are (the gm's)."""
+    if character is None:
+        turn.allow()
+    else:
+        turn.character(character)
+        turn.allow_for(character)
+    cards = active_cards(turn, character, within)
+    return discard_cards(turn, tuple(card.id for card in cards), within)
+
+
+def _discarded(turn: Turn, cards: tuple[DealtCard, ...]) -> Discarded:
+    if not cards:
+        return Discarded(cards=())
+    facts = Discarded(cards=cards, event=turn.next_event)
+    holders = {card.holder for card in cards}
+    turn.tell("cards.discarded", facts, character=next(iter(holders)) or None if len(holders) == 1 else None)
+    return facts
+
+
+def return_cards(turn: Turn, identifier: str, cards: tuple[str, ...], to: ReturnTo) -> Returned:
+    """Active or discarded cards, back to the pile. Raises CardNotThere for others."""
+    repeated = next((card for card in cards if cards.count(card) > 1), None)
+    if repeated:
+        raise InvalidValue("cards", "repeated_card", card=repeated)
+    turn.deck(identifier)
+    numbers = tuple(find(turn, card, identifier)[1] for card in cards)
+    deck = turn.deck(identifier)
+    for card, number in zip(cards, numbers, strict=True):
+        if number in deck.pile:
+            raise CardNotThere(card)
+        _allow_for_holder(turn, deck.active.get(number))
+    gone = dealt(turn, identifier, deck, numbers)
+    left = replace(
+        deck,
+        active={number: holder for number, holder in deck.active.items() if number not in numbers},
+        discard=tuple(number for number in deck.discard if number not in numbers),
+    )
+    pile = (*numbers, *left.pile) if to is ReturnTo.TOP else (*left.pile, *numbers)
+    after = replace(left, pile=tuple(turn.dice.shuffled(pile)) if to is ReturnTo.SHUFFLE else pile)
+    turn.put(f"d:{identifier}", after)
+    facts = Returned(deck=identifier, cards=gone, event=turn.next_event, **piles(after))
+    turn.tell("cards.returned", facts)
+    return facts
+
+
+def shuffle(turn: Turn, identifier: str, *, discard: bool) -> Shuffled:
+    turn.allow()
+    deck = turn.deck(identifier)
+    cards = (*deck.pile, *deck.discard) if discard else deck.pile
+    after = replace(deck, pile=tuple(turn.dice.shuffled(cards)), discard=() if discard else deck.discard)
+    turn.put(f"d:{identifier}", after)
+    facts = Shuffled(deck=identifier, event=turn.next_event, **piles(after))
+    turn.tell("deck.shuffled", facts)
+    return facts
+
+
+def peek(turn: Turn, identifier: str, count: int) -> Peeked:
+    turn.allow()
+    deck = turn.deck(identifier)
+    return Peeked(deck=identifier, cards=dealt(turn, identifier, deck, deck.pile[:count]))
+
+
+def view(turn: Turn, identifier: str) -> DeckView:
+    deck = turn.deck(identifier)
+    return DeckView(
+        deck=identifier,
+        name=deck.name,
+        size=size(deck),
+        discard=dealt(turn, identifier, deck, deck.discard),
+        active_cards=dealt(turn, identifier, deck, tuple(deck.active)),
+        **piles(deck),
+    )
+
+
+def listed(turn: Turn) -> DeckList:
+    return DeckList(
+        decks=tuple(
+            DeckSummary(deck=identifier, name=deck.name, size=size(deck), **piles(deck))
+            for identifier, deck in turn.decks().items()
+        )
+    )
+
+
+# A table's own decks.
+
+
+class OwnDeck(Struct, frozen=True, kw_only=True):
+    name: str
+    cards: tuple[tuple[OwnCard, int], ...]
+    """Each text with its number of copies."""
+
+
+def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckView:
+    """Create or replace. Raises InUse while cards are active, QuotaExceeded, InvalidValue."""
+    turn.allow()
+    if identifier in list(complications.Deck):
+        raise InvalidValue("deck", "game_deck")
+    copies = tuple(count for _, count in own.cards)
+    _refuse_too_many(turn, identifier, own, sum(copies))
+    _refuse_in_use(turn, identifier)
+    counts: Counts = turn.get("counts")
+    turn.put("counts", replace(counts, next_card=counts.next_card + sum(copies)))
+    turn.put(f"t:{identifier}", tuple(text for text, _ in own.cards))
+    turn.put(f"d:{identifier}", fresh(counts.next_card, sum(copies), turn.dice, name=own.name, copies=copies))
+    facts = view(turn, identifier)
+    turn.tell("deck.put", facts)
+    return facts
+
+
+def _refuse_too_many(turn: Turn, identifier: str, own: OwnDeck, cards: int) -> None:
+    ids = [text.card for text, _ in own.cards]
+    repeated = next((card for card in ids if ids.count(card) > 1), None)
+    if repeated:
+        raise InvalidValue("cards", "repeated_card", card=repeated)
+    if cards > MOST_CARDS:
+        raise QuotaExceeded("cards", MOST_CARDS)
+    if turn.get(f"d:{identifier}") is None and len(turn.fields("d:")) >= MOST_DECKS:
+        raise QuotaExceeded("decks", MOST_DECKS)
+    others = (turn.get(f"t:{name[2:]}") or () for name in turn.fields("d:") if name != f"d:{identifier}")
+    texts = [text for texts in others for text in texts] + [text for text, _ in own.cards]
+    if sum(len(part.encode()) for text in texts for part in (text.card, text.name, text.effect)) > MOST_TEXT_BYTES:
+        raise QuotaExceeded("card_text_bytes", MOST_TEXT_BYTES)
+
+
+def _refuse_in_use(turn: Turn, identifier: str) -> None:
+    deck: Deck | None = turn.get(f"d:{identifier}")
+    if deck and deck.active:
+        raise InUse("deck", identifier, len(deck.active))
+
+
+def delete_own(turn: Turn, identifier: str) -> Shuffled:
+    turn.allow()
+    if identifier in list(complications.Deck):
+        raise InvalidValue("deck", "game_deck")
+    deck = turn.deck(identifier)
+    _refuse_in_use(turn, identifier)
+    turn.put(f"d:{identifier}", None)
+    turn.put(f"t:{identifier}", None)
+    facts = Shuffled(deck=identifier, event=turn.next_event, **piles(deck))
+    turn.tell("deck.deleted", facts)
+    return facts
+
+
+def game_decks(counts: Counts, chance: Chance) -> tuple[dict[str, Deck], Counts]:
+    """The decks that every table starts with."""
+    decks = {}
+    for identifier in complications.Deck:
+        cards = len(complications.cards(identifier))
+        decks[f"d:{identifier}"] = fresh(counts.next_card, cards, chance)
+        counts = replace(counts, next_card=counts.next_card + cards)
+    return decks, counts

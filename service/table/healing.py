@@ -1,0 +1,203 @@
+"""A6 at a table: the sheet or the request gives the level, the session the limits, the clock the time."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from service.dice import Dice
+from service.errors import InvalidValue, NotAllowed
+from service.systems.sixd6 import healing
+from service.systems.sixd6.healing import TRACK_HEALED, Care, Healed, Level, Timers, Track, Treatment, Window
+from service.table import characters, decks
+from service.table.clock import Moment, moment
+from service.table.records import Character
+from service.table.turn import Turn
+
+Points = Annotated[int, Meta(ge=0, le=20)]
+
+
+class WindowFacts(Struct, frozen=True, kw_only=True):
+    """R15. `closes` is null while no window is open."""
+
+    healed: Points
+    tier_size: healing.TierSize | None
+    closes: Moment | None
+
+
+class HealingRoll(Healed, frozen=True, kw_only=True):
+    care: Care
+    patient: characters.Identifier
+    carer: characters.Identifier | None
+    track: Track
+    window: WindowFacts
+    next_roll: Annotated[Moment, Meta(description="When this care may next be rolled for this patient.")]
+    drawn: tuple[decks.DealtCard, ...]
+    undealt: Annotated[int, Meta(ge=0, le=1_000, description="Cards that the deck could not deal (R19).")]
+    event: str | None = None
+
+
+class CareStatus(Struct, frozen=True, kw_only=True):
+    care: Care
+    ready: bool
+    next_roll: Moment
+
+
+class TrackStatus(Struct, frozen=True, kw_only=True):
+    track: Track
+    level: Level | None
+    window: WindowFacts
+
+
+class HealingStatus(Struct, frozen=True, kw_only=True):
+    patient: characters.Identifier
+    cares: tuple[CareStatus, ...]
+    tracks: tuple[TrackStatus, ...]
+    event: str | None = None
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A healing roll as it is asked for at a table, apart from its dice."""
+
+    care: Care
+    base: int | None = None
+    red: int = 0
+    carer: str | None = None
+    level: int | None = None
+    tier_size: int | None = None
+    visibility: str = "public"
+    deal: bool = True
+
+
+def roll(turn: Turn, patient: str, asked: Asked, dice: Dice) -> HealingRoll:
+    """Raises the refusals of A6 in their order; a refused roll rolls nothing and changes nothing."""
+    character = characters.known(turn, patient)
+    carer = _carer(turn, patient, asked)
+    _allow(turn, patient, carer)
+    if asked.base is None:
+        raise InvalidValue("base", "base_without_sheet")
+    track = TRACK_HEALED[asked.care]
+    treatment = Treatment(
+        care=asked.care,
+        patient=patient,
+        base=asked.base,
+        red=asked.red,
+        level=_level(character, track, asked),
+        tier_size=_tier_size(turn, asked),
+        roll_limit=turn.head.settings.roll_limit,
+    )
+    healed, timers = healing.treat(treatment, character.timers, turn.elapsed_ms, dice)
+    levels = {**character.levels, track: healed.after}
+    turn.put(f"c:{patient}", replace(character, levels=levels, timers=timers))
+    secret = asked.visibility != "public"
+    drawn, undealt = (
+        ((), 0) if secret or not asked.deal or not carer else decks.deal(turn, "light", healed.complications, carer)
+    )
+    facts = HealingRoll(
+        **{name: getattr(healed, name) for name in healed.__struct_fields__},
+        care=asked.care,
+        patient=patient,
+        carer=carer,
+        track=track,
+        window=_window(turn, timers, track, treatment.tier_size),
+        next_roll=_next_roll(turn, timers, asked.care, treatment.tier_size),
+        drawn=drawn,
+        undealt=undealt,
+        event=turn.next_event,
+    )
+    turn.tell("sixd6.healing", facts, character=patient, visibility=asked.visibility)
+    return facts
+
+
+def _carer(turn: Turn, patient: str, asked: Asked) -> str | None:
+    """Who rolls (A6): the patient calms itself, never another; anyone may treat damage, the patient by default."""
+    carer = None if asked.carer is None else characters.find(turn.characters(), asked.carer)
+    if asked.care is Care.CALM_SELF and carer not in (None, patient):
+        raise InvalidValue("carer", "carer_is_patient")
+    if asked.care is Care.CALM_OTHER and carer is None:
+        raise InvalidValue("carer", "missing")
+    if asked.care is Care.CALM_OTHER and carer == patient:
+        raise InvalidValue("carer", "carer_is_other")
+    return carer or patient
+
+
+def _allow(turn: Turn, patient: str, carer: str | None) -> None:
+    """Whoever plays the carer or the patient may roll."""
+    try:
+        turn.allow_for(carer or patient)
+    except NotAllowed:
+        turn.allow_for(patient)
+
+
+def _level(character: Character, track: Track, asked: Asked) -> int:
+    level = character.levels.get(track) if asked.level is None else asked.level
+    if level is None:
+        raise InvalidValue(track, "level_unknown")
+    return level
+
+
+def _tier_size(turn: Turn, asked: Asked) -> int | None:
+    own = turn.head.settings.tier_size
+    if own is not None and asked.tier_size not in (None, own):
+        raise InvalidValue("tier_size", "tier_size_is_set", own=own)
+    return own if own is not None else asked.tier_size
+
+
+def _window(turn: Turn, timers: Timers, track: Track, tier_size: int | None) -> WindowFacts:
+    window = timers.windows.get(track)
+    if window is None or turn.elapsed_ms >= window.closes_ms:
+        return WindowFacts(healed=0, tier_size=tier_size, closes=None)
+    return WindowFacts(healed=window.healed, tier_size=tier_size, closes=moment(turn.clock, window.closes_ms, turn.now_ms))
+
+
+def _next_roll(turn: Turn, timers: Timers, care: Care, tier_size: int | None) -> Moment:
+    limit = turn.head.settings.roll_limit
+    return moment(turn.clock, healing.next_roll_ms(timers, care, limit, tier_size, turn.elapsed_ms), turn.now_ms)
+
+
+def status(turn: Turn, patient: str, event: str | None = None) -> HealingStatus:
+    character = characters.known(turn, patient)
+    timers, tier_size = character.timers, turn.head.settings.tier_size
+    moments = {care: _next_roll(turn, timers, care, tier_size) for care in Care}
+    return HealingStatus(
+        patient=patient,
+        cares=tuple(CareStatus(care=c, ready=m.remaining_seconds == 0, next_roll=m) for c, m in moments.items()),
+        tracks=tuple(
+            TrackStatus(track=track, level=character.levels.get(track), window=_window(turn, timers, track, tier_size))
+            for track in Track
+        ),
+        event=event,
+    )
+
+
+def set_timer(turn: Turn, patient: str, care: Care, *, rolled_ago_ms: int, healed: int) -> HealingStatus:
+    """The gm's correction: this care was last rolled so long ago, and its window, opened then, has healed so much."""
+    character = _corrected(turn, patient)
+    rolled_ms = turn.elapsed_ms - rolled_ago_ms
+    timers = Timers(
+        rolled_ms={**character.timers.rolled_ms, care: rolled_ms},
+        windows={**character.timers.windows, TRACK_HEALED[care]: Window(rolled_ms, healed)},
+    )
+    return _keep(turn, patient, replace(character, timers=timers))
+
+
+def clear_timer(turn: Turn, patient: str, care: Care) -> HealingStatus:
+    """The gm's correction: as if this care had not been rolled; its track's window goes too."""
+    character = _corrected(turn, patient)
+    timers = Timers(
+        rolled_ms={each: at for each, at in character.timers.rolled_ms.items() if each is not care},
+        windows={each: window for each, window in character.timers.windows.items() if each is not TRACK_HEALED[care]},
+    )
+    return _keep(turn, patient, replace(character, timers=timers))
+
+
+def _corrected(turn: Turn, patient: str) -> Character:
+    turn.allow()
+    return characters.known(turn, patient)
+
+
+def _keep(turn: Turn, patient: str, character: Character) -> HealingStatus:
+    turn.put(f"c:{patient}", character)
+    facts = status(turn, patient, turn.next_event)
+    turn.tell("sixd6.timer", facts, character=patient)
+    return facts

@@ -1,0 +1,55 @@
+"""Names: shown as first spelt, found however they are typed."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from service.errors import InvalidValue
+from service.words import folded
+
+MOST_CHARACTERS = 64
+MOST_MARKS = 4
+"""Combining marks on one base character; more of them spill over the lines around."""
+
+NOT_ALLOWED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def spelt(field: str, name: str) -> str:
+    """The name as it is kept: composed, without space around. Raises InvalidValue, naming `field`."""
+    kept = unicodedata.normalize("NFC", name).strip()
+    if not kept:
+        raise InvalidValue(field, "empty_name")
+    if len(kept) > MOST_CHARACTERS:
+        raise InvalidValue(field, "text_too_long", most=MOST_CHARACTERS)
+    if NOT_ALLOWED.search(kept):
+        raise InvalidValue(field, "pattern")
+    if _marks(kept) > MOST_MARKS:
+        raise InvalidValue(field, "too_many_marks", most=MOST_MARKS)
+    return kept
+
+
+def _marks(name: str) -> int:
+    """The longest run of combining marks, counted on the decomposed name."""
+    run = longest = 0
+    for character in unicodedata.normalize("NFD", name):
+        run = run + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, run)
+    return longest
+
+
+def sought(name: str) -> str:
+    """The form in which names are compared: no case, composition, width, space around or shape of apostrophe."""
+    same = name.translate({ord(each): "'" for each in "’ʼ‘`´′"})
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", same).casefold()).split())
+
+
+def slug(name: str) -> str:
+    """Lower-case ASCII without accents, for an id; empty where nothing of the name can be said so."""
+    plain = folded(name).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MOST_CHARACTERS].strip("-")
+
+
+def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    by_sought = {sought(each): each for each in known}
+    return tuple(by_sought[each] for each in get_close_matches(sought(name), by_sought, n=3, cutoff=0.5))

@@ -1,0 +1,178 @@
+"""One step of a session while it is played: what was read, what it changes, what it tells the log. No I/O."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from service.dice import Tape
+from service.errors import NotAllowed, NotThere
+from service.table.clock import elapsed_ms
+from service.table.records import (
+    Actor,
+    Character,
+    Clock,
+    Counts,
+    Deck,
+    Event,
+    Head,
+    Marks,
+    OwnCard,
+    Role,
+    Token,
+)
+
+T = TypeVar("T")
+
+EVERYTHING = "*"
+"""Asks for every field but the texts of own decks."""
+
+TYPES: dict[str, Any] = {
+    "head": Head,
+    "clock": Clock,
+    "scene": Marks,
+    "counts": Counts,
+    "k:": Token,
+    "c:": Character,
+    "d:": Deck,
+    "t:": tuple[OwnCard, ...],
+}
+
+
+class Unread(Exception):
+    """The play needs a field that was not read: read it, and play again."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.field = field
+
+
+@cache
+def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_)
+
+
+def type_of(field: str) -> Any:
+    return TYPES[field if field in TYPES else field[:2]]
+
+
+class Records(Mapping[str, Any]):
+    """Fields as they were read, decoded when they are looked at."""
+
+    def __init__(self, raw: dict[str, bytes | None], *, whole: bool) -> None:
+        self.raw, self.whole = raw, whole
+        self._decoded: dict[str, Any] = {}
+
+    def __getitem__(self, field: str) -> Any:
+        if field not in self._decoded:
+            if field not in self.raw and not (self.whole and not field.startswith("t:")):
+                raise Unread(field)
+            raw = self.raw.get(field)
+            self._decoded[field] = None if raw is None else _decoder(type_of(field)).decode(raw)
+        return self._decoded[field]
+
+    def __iter__(self) -> Iterator[str]:
+        if not self.whole:
+            raise Unread(EVERYTHING)
+        return iter(field for field, raw in self.raw.items() if raw is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Turn:
+    """`now_ms` is Redis' time and never goes back; `version` is the one that a change would make."""
+
+    def __init__(self, records: Records, *, now_ms: int, version: int, token: Token, dice: Tape, key: str | None) -> None:
+        self._records = records
+        self.now_ms, self.version, self.token, self.dice, self.key = now_ms, version, token, dice, key
+        self.changes: dict[str, Any] = {}
+        """New values by field; None removes the field."""
+        self.events: list[Event] = []
+
+    # Reading.
+
+    def get(self, field: str) -> Any:
+        return self.changes[field] if field in self.changes else self._records[field]
+
+    def fields(self, prefix: str) -> list[str]:
+        """Names of the fields that start so and have a value."""
+        names = dict.fromkeys([*self._records, *self.changes])
+        return [name for name in names if name.startswith(prefix) and self.get(name) is not None]
+
+    @property
+    def head(self) -> Head:
+        head: Head = self.get("head")
+        return head
+
+    @property
+    def clock(self) -> Clock:
+        clock: Clock = self.get("clock")
+        return clock
+
+    @property
+    def elapsed_ms(self) -> int:
+        return elapsed_ms(self.clock, self.now_ms)
+
+    def character(self, identifier: str) -> Character:
+        """Raises NotThere, with the nearest names."""
+        character: Character | None = self.get(f"c:{identifier}")
+        if character is None:
+            raise NotThere("character", identifier, tuple(name[2:] for name in self.fields("c:")))
+        return character
+
+    def characters(self) -> dict[str, Character]:
+        return {name[2:]: self.get(name) for name in sorted(self.fields("c:"))}
+
+    def deck(self, identifier: str) -> Deck:
+        """Raises NotThere."""
+        deck: Deck | None = self.get(f"d:{identifier}")
+        if deck is None:
+            raise NotThere("deck", identifier, tuple(name[2:] for name in self.fields("d:")))
+        return deck
+
+    def decks(self) -> dict[str, Deck]:
+        return {name[2:]: self.get(name) for name in sorted(self.fields("d:"))}
+
+    # Who may.
+
+    def allow(self, *roles: Role) -> None:
+        """Raises NotAllowed unless the token has one of the roles; the gm may always."""
+        if self.token.role is not Role.GM and self.token.role not in roles:
+            raise NotAllowed
+
+    def allow_for(self, character: str) -> None:
+        """Raises NotAllowed unless the token may act for the character: unbound tokens for any, bound ones for theirs."""
+        self.allow(Role.PLAYER, Role.CHAT)
+        if self.token.characters is not None and character not in self.token.characters:
+            raise NotAllowed("character")
+
+    # Writing.
+
+    def put(self, field: str, value: Struct | tuple[Struct, ...] | None) -> None:
+        self.changes[field] = value
+
+    @property
+    def next_event(self) -> str:
+        """Id that the next event told will have."""
+        return f"{self.version}-{len(self.events)}"
+
+    def tell(self, type_: str, data: Any, *, character: str | None = None, visibility: str = "public") -> str:
+        """Id of the event that the log will have, if the step is committed."""
+        identifier = self.next_event
+        actor = Actor(role=self.token.role, token=self.token.id, label=self.token.label)
+        self.events.append(
+            Event(
+                type=type_,
+                at_ms=self.now_ms,
+                elapsed_ms=self.elapsed_ms,
+                actor=actor,
+                character=character,
+                key=self.key,
+                visibility=visibility,
+                data=data,
+            )
+        )
+        return identifier
