@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from granian import Granian
@@ -23,6 +24,20 @@ def main() -> None:
         settings = read(os.environ)
     except WrongSetting as error:
         sys.exit(f"emberdice: {error}")
+    if settings.redis_url:
+        serve(settings)
+        return
+    from service.store.embedded import EmbeddedServer, EmbeddedServerError  # noqa: PLC0415  needs a Unix
+
+    try:
+        with EmbeddedServer(Path(settings.data_dir)) as server:
+            os.environ["REDIS_URL"] = server.url
+            serve(settings)
+    except EmbeddedServerError as error:
+        sys.exit(f"emberdice: {error}")
+
+
+def serve(settings: Settings) -> None:
     print(f"Emberdice: API on {address(settings)}/v1, documentation on {address(settings)}/docs", flush=True)
     Granian(
         "service.__main__:application",

@@ -7,16 +7,23 @@ from litestar import Litestar, Request
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
-from service.api import contract, games, pages
+from service.api import characters, contract, decks, games, log, pages, rolls, sessions
 from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
 from service.api.problems import Refusal
-from service.dice import Dice, SystemDice
+from service.api.tables import Tables
+from service.dice import Chance, Dice, SystemDice
+from service.errors import GameError
 from service.settings import Settings
+from service.store.connection import StoreUnavailable, connect
+from service.store.limits import Limits, TooManyRequests
+from service.store.log import Log
+from service.store.steps import Busy, Store
 from service.systems import SYSTEMS
 from service.words import Words, load
 
+DAY_MS = 86_400_000
 MESSAGES = load(Path(__file__).parent / "messages")
 WORDS = {lang: Words(lang, tree) for lang, tree in MESSAGES.items()}
 
@@ -29,12 +36,23 @@ def tables(dice: Dice) -> list[games.Table]:
     ]
 
 
-def routes(dice: Dice, prefix: str) -> list[HTTPRouteHandler]:
-    offered = tables(dice)
+def routes(store: Store, limits: Limits, settings: Settings) -> list[HTTPRouteHandler]:
+    offered = tables(store.chance)
     return [
         *(handler for table in offered for handler in table.routes()),
-        games.systems_route(offered, WORDS, prefix),
-        *pages.Pages(WORDS).routes(),
+        games.systems_route(offered, WORDS, settings.public_url),
+        *table_routes(store, limits, offered[0], settings),
+        *pages.Pages(WORDS, store).routes(),
+    ]
+
+
+def table_routes(store: Store, limits: Limits, game: games.Table, settings: Settings) -> list[HTTPRouteHandler]:
+    """Everything that needs a session, in the words of the service and of the game that tables are made for."""
+    offered = Tables(store, game.words, game.spoken, settings.public_url)
+    return [
+        *sessions.Sessions(offered, limits).routes(),
+        *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *decks.COMMANDS)),
+        *log.EventLog(offered, Log(store.redis)).routes(),
     ]
 
 
@@ -42,15 +60,33 @@ def operations(handlers: list[HTTPRouteHandler]) -> list[Operation]:
     return [handler.opt["operation"] for handler in handlers if "operation" in handler.opt]
 
 
-def create_app(settings: Settings, dice: Dice | None = None) -> Edge:
-    handlers = routes(dice or SystemDice(), settings.public_url)
+def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
+    """The whole application. Nothing is connected before the first request that needs the store."""
+    redis = connect(settings.redis_url)
+    store = Store(redis, chance or SystemDice(), life_ms=settings.session_days * DAY_MS)
+    limits = Limits(
+        redis,
+        creations=settings.creations_per_minute,
+        failures=settings.failures_per_minute,
+        sessions=settings.max_sessions,
+    )
+    handlers = routes(store, limits, settings)
     document = contract.encoded(contract.document(operations(handlers), settings.public_url))
     failures = Failures(WORDS, settings.public_url, settings.max_body_bytes)
     app = Litestar(
         [*handlers, pages.contract_route(document)],
         openapi_config=None,
         request_max_body_size=settings.max_body_bytes,
-        exception_handlers={HTTPException: failures.of_litestar, Refusal: failures.of_ours, Exception: failures.unforeseen},
+        exception_handlers={
+            HTTPException: failures.of_litestar,
+            Refusal: failures.of_ours,
+            GameError: failures.of_game,
+            TooManyRequests: failures.of_limits,
+            StoreUnavailable: failures.of_store,
+            Busy: failures.of_store,
+            Exception: failures.unforeseen,
+        },
+        on_shutdown=[redis.aclose],
         debug=False,
     )
 

@@ -114,12 +114,13 @@ class KeyReused(GameError):
 
 
 class HealingRefused(GameError):
-    """A healing roll that may not be made; `care` and `patient` say which."""
+    """A healing roll that may not be made before `next_ms` of session time; a table adds it as a Moment, `next_roll`."""
 
     def __init__(self, care: str, patient: str, next_ms: int | None = None) -> None:
         super().__init__(care, patient, next_ms)
         self.care, self.patient, self.next_ms = care, patient, next_ms
-        """`next_ms`: session time from which the roll may be made, in milliseconds."""
+        self.patient_name = patient
+        self.next_roll: object = None
 
 
 class TierSizeUnknown(HealingRefused):

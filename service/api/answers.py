@@ -1,6 +1,5 @@
 """What every answer carries beside the facts of its rule."""
 
-from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
 import regex
@@ -8,7 +7,8 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, field
 from msgspec.structs import FieldInfo, fields
 
 from service.dice import Source
-from service.words import Lang
+from service.table.visibility import Visibility
+from service.words import Lang, Words
 
 NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]*(?![\s\S])"
 """Neither control characters nor anything that turns the direction of the text around it."""
@@ -18,13 +18,6 @@ Label = Annotated[
     str,
     Meta(min_length=1, max_length=100, pattern=NO_CONTROLS, description="Shown in front of the sentence, e.g. who rolls."),
 ]
-
-
-class Visibility(StrEnum):
-    PUBLIC = "public"
-    GM = "gm"
-    BLIND = "blind"
-    SELF = "self"
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -62,11 +55,21 @@ class Rolling(Flatly, frozen=True, kw_only=True):
 T = TypeVar("T", bound=Struct)
 
 
-def joined(name: str, *parts: type[Struct], strict: bool, about: str | None = None, **retyped: Any) -> type[Any]:
+def joined(
+    name: str,
+    *parts: type[Struct],
+    strict: bool,
+    about: str | None = None,
+    without: tuple[str, ...] = (),
+    more: tuple[tuple[Any, ...], ...] = (),
+    **retyped: Any,
+) -> type[Any]:
     """One Struct with the members of several (msgspec cannot inherit from two that both have members)."""
-    members = {field.name: field for part in parts for field in fields(part)}
+    members = {field.name: field for part in parts for field in fields(part) if field.name not in without}
     kept = [(each, retyped.get(each, field.type), _default(field)) for each, field in members.items()]
-    return defstruct(name, kept, frozen=True, kw_only=True, forbid_unknown_fields=strict, namespace={"__doc__": about})
+    return defstruct(
+        name, [*kept, *more], frozen=True, kw_only=True, forbid_unknown_fields=strict, namespace={"__doc__": about}
+    )
 
 
 def _default(member: FieldInfo) -> Any:
@@ -78,16 +81,22 @@ def answering(facts: type[Struct], carried: type[Answer]) -> type[Any]:
     return joined(facts.__name__, carried, facts, strict=False, about=facts.__doc__)
 
 
-def asking(name: str, asked: type[Struct], carried: type[Flatly], *, largest_die: int, most_faces: int) -> type[Any]:
+def asking(name: str, asked: type[Struct], *carried: type[Struct], largest_die: int, most_faces: int) -> type[Any]:
     """A rule's request with the faces from outside, which the rule's largest die and longest roll bound."""
     face = Annotated[int, Meta(ge=1, le=largest_die)]
     many = Meta(max_length=most_faces, description="Faces thrown elsewhere, in the order of the answer's `dice`.")
-    return joined(name, asked, carried, strict=True, about=asked.__doc__, faces=Annotated[list[face], many] | None)
+    return joined(name, asked, *carried, strict=True, about=asked.__doc__, faces=Annotated[list[face], many] | None)
 
 
 def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:
     """`facts` again, as an answer."""
-    return kind(**{name: getattr(facts, name) for name in facts.__struct_fields__}, **carried)
+    wanted = set(kind.__struct_fields__)
+    told = {name: getattr(facts, name) for name in facts.__struct_fields__ if name in wanted}
+    return kind(**{**told, **carried})
+
+
+def labelled(sentence: str, label: str | None, words: Words) -> str:
+    return words("say.label", label=label, sentence=sentence) if label else sentence
 
 
 GRAPHEME = regex.compile(r"\X")

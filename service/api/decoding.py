@@ -37,12 +37,39 @@ def decode_json(body: bytes, type_: type[T]) -> T:
         json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError, msgspec.DecodeError) as error:
         _explain(body, type_, error)
+    if _has_sets(struct) and (found := _repeats(json.loads(body), inspect.type_info(struct), "body")):
+        raise Refusal("invalid-request", faults=tuple(found))
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) < len(pairs):
         raise Repeated
+
+
+@cache
+def _has_sets(type_: Any) -> bool:
+    return "FrozenSetType(" in repr(inspect.type_info(type_))
+
+
+def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
+    """The items that stand twice in what is read as a set."""
+    match info, value:
+        case inspect.StructType(fields=members), dict():
+            inside = [
+                (value[each.encode_name], each.type, f"{at}.{each.encode_name}")
+                for each in members
+                if each.encode_name in value
+            ]
+            return [found for each in inside for found in _repeats(*each)]
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item), list():
+            return [found for n, each in enumerate(value) for found in _repeats(each, item, f"{at}[{n}]")]
+        case inspect.UnionType(types=types), _:
+            return [found for each in types for found in _repeats(value, each, at)]
+        case inspect.FrozenSetType(), list():
+            return [(f"{at}[{n}]", "repeated", {}) for n, each in enumerate(value) if each in value[:n]]
+        case _:
+            return []
 
 
 def _explain(body: bytes, type_: Any, error: Exception) -> NoReturn:

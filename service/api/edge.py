@@ -36,6 +36,7 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ODD_PATH = re.compile(r"[\x00-\x1f\x7f\ufffd]|(?:^|/)\.{1,2}(?:/|$)")
 
 access = logging.getLogger("emberdice.access")
+faults = logging.getLogger("emberdice")
 
 
 class Edge:
@@ -65,17 +66,22 @@ class Edge:
             await send(message)
 
         try:
-            await self._answer(scope, headers, receive, sending)
+            await self._answer(scope, receive, sending)
+        except Exception:
+            if status:
+                raise
+            faults.exception("request %s failed", scope["request_id"])
+            await self._refuse(Refusal("internal-error"), scope, receive, sending)
         finally:
             if self._log:
                 took_ms = (time.perf_counter() - started_s) * 1_000
                 access.info("%s %s %s %d %.1f", scope["request_id"], scope["method"], _shown_path(scope), status, took_ms)
 
-    async def _answer(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _too_much(scope) or (Refusal("not-found") if ODD_PATH.search(scope["path"]) else None)
         if refusal:
             await self._refuse(refusal, scope, receive, send)
-        elif scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+        elif scope["method"] == "OPTIONS":
             allowed = (b"access-control-allow-headers", ALLOWED_HEADERS)
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})

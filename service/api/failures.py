@@ -13,7 +13,11 @@ from service.api import presentation
 from service.api.answers import shortened
 from service.api.operation import PLAIN, PROBLEM, encoder, reply
 from service.api.presentation import Format
-from service.api.problems import Refusal, problem_of
+from service.api.problems import Refusal, problem_of, refusal_of
+from service.errors import GameError
+from service.store.connection import StoreUnavailable
+from service.store.limits import TooManyRequests
+from service.store.steps import Busy
 from service.words import Lang, Words
 
 log = logging.getLogger("emberdice")
@@ -40,7 +44,8 @@ class Failures:
     def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> ASGIResponse:
         shown = presentation.lenient(request)
         operation = getattr(request.scope.get("route_handler"), "opt", {}).get("operation")
-        words = (operation.words if operation else self._words)[shown.lang]
+        lang = shown.lang or refusal.lang or Lang.EN
+        words = (operation.words if operation else self._words)[lang]
         problem = problem_of(refusal, words, request.scope["path"], self._prefix)
         headers = {
             "Cache-Control": "no-store",
@@ -59,7 +64,8 @@ class Failures:
         code = CODES.get(error.status_code)
         if code is None:
             return self.unforeseen(request, error)
-        allowed = dict(error.headers or {}).get("allow", "") if isinstance(error, MethodNotAllowedException) else ""
+        told = dict(error.headers or {}).get("allow", "") if isinstance(error, MethodNotAllowedException) else ""
+        allowed = ", ".join(sorted(told.split(", ")))
         headers = {"Allow": allowed} if allowed else {}
         method = request.scope["method"]
         return Ready(
@@ -68,6 +74,18 @@ class Failures:
 
     def of_ours(self, request: Request[Any, Any, Any], refusal: Refusal) -> Response[Any]:
         return Ready(self.refused(request, refusal))
+
+    def of_game(self, request: Request[Any, Any, Any], error: GameError) -> Response[Any]:
+        return Ready(self.refused(request, refusal_of(error, "body")))
+
+    def of_limits(self, request: Request[Any, Any, Any], error: TooManyRequests) -> Response[Any]:
+        refusal = Refusal("too-many-requests", headers={"Retry-After": str(error.seconds)}, seconds=error.seconds)
+        return Ready(self.refused(request, refusal))
+
+    def of_store(self, request: Request[Any, Any, Any], error: StoreUnavailable | Busy) -> Response[Any]:
+        log.warning("request %s: %s", request.scope.get("request_id", "-"), error or "too many steps of one session at once")
+        code = "busy" if isinstance(error, Busy) else "store-unavailable"
+        return Ready(self.refused(request, Refusal(code, headers={"Retry-After": "1"})))
 
     def unforeseen(self, request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
         log.error("request %s failed", request.scope.get("request_id", "-"), exc_info=error)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, defstruct
 
-from service.api.answers import Answer, Flatly, Rolled, Rolling, Visibility, answering, asking, joined, with_facts
+from service.api.answers import Answer, Flatly, Rolled, Rolling, answering, asking, joined, labelled, with_facts
 from service.api.decoding import Spoken
 from service.api.operation import Call, Operation, route
 from service.api.presentation import NOTHING_SPOKEN
@@ -14,6 +14,7 @@ from service.api.problems import refusal_of
 from service.dice import Dice, GivenFaces, Source
 from service.errors import GameError
 from service.systems.game import Game, Nothing, Question, Roll
+from service.table.visibility import Visibility
 from service.words import Lang, Words
 
 MOST_IN_A_BATCH = 20
@@ -128,7 +129,11 @@ class Table:
         answer = answering(question.facts, Answer)
         name = f"{question.id[0].upper()}{question.id[1:]}Request"
         place = "query" if question.method == "GET" else "body"
-        asked_as = {} if question.asked is Nothing else {place: joined(name, question.asked, strict=True, about=question.asked.__doc__)}
+        asked_as = (
+            {}
+            if question.asked is Nothing
+            else {place: joined(name, question.asked, strict=True, about=question.asked.__doc__)}
+        )
 
         async def play(call: Call, asked: Any) -> Any:
             facts = question.answer(_own(question.asked, asked))
@@ -217,7 +222,3 @@ def played(play: Callable[[Any, Dice], Any], asked: Any, given: Flatly, dice: Di
     faces = GivenFaces(given.faces, dice if given.roll_rest else None)
     facts = play(asked, faces)
     return facts, faces.finish()
-
-
-def labelled(sentence: str, label: str | None, words: Words) -> str:
-    return words("say.label", label=label, sentence=sentence) if label else sentence

@@ -32,6 +32,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     summary: str
     about: str
     answer: type[Any]
+    also: type[Any] | None = None
+    """What a reader gets who may not see the answer."""
     words: Mapping[Lang, Words]
     spoken: Spoken
     query: type[Any] | None = None
@@ -47,6 +49,12 @@ class Operation(Struct, frozen=True, kw_only=True):
     """A request that the contract shows with its real answer: members of the body, or of path and query."""
     form_example: Mapping[str, object] | None = None
     status: int = 200
+    may_create: bool = False
+    """Answers 201 where it made something new."""
+    bearer: bool = False
+    """Needs a token of the session in its path."""
+    keyed: bool = False
+    """Takes an Idempotency-Key."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -63,6 +71,15 @@ class Call(NamedTuple):
     presentation: Presentation
     words: Words
     place: str
+    headers: dict[str, str]
+    """Of the answer, for the play to add to."""
+    made: list[int]
+    """The answer's status, where the play decides it."""
+
+    @property
+    def address(self) -> str:
+        client = self.request.scope.get("client")
+        return client[0] if client else ""
 
     def said(self, sentence: str) -> str:
         return shortened(sentence, self.presentation.max)
@@ -84,21 +101,26 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
     pure = operation.method == "GET" and not operation.fresh
     methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
     return HTTPRouteHandler(
-        operation.path, http_method=methods, name=operation.id, opt={"operation": operation}, include_in_schema=False
+        operation.path,
+        http_method=methods,
+        status_code=operation.status,
+        name=operation.id,
+        opt={"operation": operation},
+        include_in_schema=False,
     )(handler)
 
 
 async def _read(request: Request[Any, Any, Any], operation: Operation) -> tuple[Call, Any]:
     raw = request.scope["query_string"]
     shown, pairs = presentation.read(request, raw)
-    words = operation.words[shown.lang]
+    words = operation.words[shown.lang or Lang.EN]
     if operation.body is None:
         if operation.query is None:
             _refuse_unknown(pairs)
         asked = decode_pairs(pairs, operation.query, operation.spoken, "query") if operation.query else None
-        return Call(request, operation, shown, words, "query"), asked
+        return Call(request, operation, shown, words, "query", {}, []), asked
     _refuse_unknown(pairs)
-    return Call(request, operation, shown, words, "body"), await _body(request, operation)
+    return Call(request, operation, shown, words, "body", {}, []), await _body(request, operation)
 
 
 def _refuse_unknown(pairs: list[tuple[str, str]]) -> None:
@@ -128,7 +150,7 @@ encoder = msgspec.json.Encoder()
 def respond(call: Call, answer: Any) -> ASGIResponse:
     """The answer in the form that was asked for. As text, a secret roll shows its public sentence only."""
     operation = call.operation
-    headers = {"Vary": "Accept, Accept-Language", "Content-Language": call.words.lang.value}
+    headers = {"Vary": "Accept, Accept-Language", "Content-Language": call.words.lang.value, **call.headers}
     if operation.fresh:
         headers["Cache-Control"] = "no-store"
     if call.presentation.format is Format.TEXT:
@@ -140,7 +162,7 @@ def respond(call: Call, answer: Any) -> ASGIResponse:
         headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
         if _has(call.request, headers["ETag"]):
             return ASGIResponse(status_code=304, headers=headers)
-    return reply(call.request, body, media_type, headers, operation.status)
+    return reply(call.request, body, media_type, headers, call.made[-1] if call.made else operation.status)
 
 
 def _has(request: Request[Any, Any, Any], tag: str) -> bool:

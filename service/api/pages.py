@@ -14,6 +14,7 @@ from service.api.answers import Answer
 from service.api.operation import JSON, Call, Operation, reply, route
 from service.api.presentation import NOTHING_SPOKEN
 from service.api.problems import STATUS, Refusal
+from service.store.steps import Store
 from service.words import Lang, Words
 
 STATIC = Path(__file__).parent / "static"
@@ -44,13 +45,13 @@ class ProblemPage(Answer, frozen=True, kw_only=True):
 class Pages:
     """The pages that speak, in every language."""
 
-    def __init__(self, words: Mapping[Lang, Words]) -> None:
-        self._words = words
+    def __init__(self, words: Mapping[Lang, Words], store: Store) -> None:
+        self._words, self._store = words, store
 
     def routes(self) -> list[HTTPRouteHandler]:
         return [
             self._health("live", "Is the process alive?", "For a supervisor that restarts what does not answer."),
-            self._health("ready", "Can it serve?", "For a load balancer."),
+            self._health("ready", "Can it serve tables?", "For a load balancer: 503 while Redis is away."),
             self._problem_page(),
             *_docs(),
         ]
@@ -60,10 +61,16 @@ class Pages:
 
     def _health(self, name: str, summary: str, about: str) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> Health:
+            if name == "ready":
+                await self._store.now_ms()
             return Health(status="ok", text=call.said(call.words(f"say.{name}")), lang=call.words.lang)
 
         identifier, path = f"health{name.title()}", f"/health/{name}"
-        return route(self._operation(id=identifier, path=path, summary=summary, about=about, answer=Health), play)
+        refuses = ("store-unavailable",) if name == "ready" else ()
+        operation = self._operation(
+            id=identifier, path=path, summary=summary, about=about, answer=Health, refuses=refuses, fresh=name == "ready"
+        )
+        return route(operation, play)
 
     def _problem_page(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> ProblemPage:

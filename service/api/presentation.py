@@ -41,7 +41,8 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Presentation(Struct, frozen=True, kw_only=True):
-    lang: Lang = Lang.EN
+    lang: Lang | None = None
+    """None: the caller left it to the session, or to us."""
     format: Format = Format.JSON
     max: int | None = None
     soft_errors: bool = False
@@ -89,14 +90,14 @@ def _may_be_soft(request: Request[Any, Any, Any]) -> bool:
 
 
 @lru_cache(1_024)
-def language(accept_language: str) -> Lang:
-    """The first of our languages that the header prefers; English where it names none."""
+def language(accept_language: str) -> Lang | None:
+    """The first of our languages that the header prefers, if it names one."""
     wanted = sorted(
         (-_quality(parameters), position, LANGS[tag.strip().lower().split("-")[0]])
         for position, (tag, _, parameters) in enumerate(part.partition(";") for part in accept_language.split(","))
         if tag.strip().lower().split("-")[0] in LANGS and _quality(parameters) > 0
     )
-    return wanted[0][2] if wanted else Lang.EN
+    return wanted[0][2] if wanted else None
 
 
 def _quality(parameters: str) -> float:

@@ -7,7 +7,28 @@ from msgspec import Meta, Struct, defstruct, field
 
 from service.api.answers import Text
 from service.dice import FacesMismatch, Throw
-from service.errors import BurnTooLarge, GameError, InvalidValue, OutOfAction, WastedBurn
+from service.errors import (
+    BurnTooLarge,
+    CardNotThere,
+    DeckExhausted,
+    GameError,
+    HealingCooldown,
+    HealingRefused,
+    HealingWindowFull,
+    InUse,
+    InvalidValue,
+    KeyReused,
+    NotAllowed,
+    NothingToHeal,
+    NotThere,
+    OutOfAction,
+    QuotaExceeded,
+    TierSizeUnknown,
+    Unauthorized,
+    WastedBurn,
+)
+from service.systems.sixd6.healing import Care
+from service.table.clock import Moment
 from service.words import Lang, Words
 
 Status = Annotated[int, Meta(ge=400, le=599)]
@@ -32,13 +53,28 @@ class Problem(Struct, frozen=True, kw_only=True):
     errors: Annotated[list[Fault], Meta(max_length=100)] = field(default_factory=list)
 
 
+Name = Annotated[str, Meta(max_length=100)]
+Cards = Annotated[int, Meta(ge=0, le=500)]
+HEALING: dict[str, Any] = {"care": Care, "patient": Name, "next_roll": Moment}
+
 # One status per code. A third column: members that only this problem has.
 STATUS: dict[str, tuple[int, dict[str, Any]]] = {
     "malformed-body": (400, {"position": Annotated[int, Meta(ge=0, description="Offset in the body, in bytes.")]}),
     "unauthorized": (401, {}),
     "forbidden": (403, {}),
-    "not-found": (404, {}),
+    "not-found": (404, {"nearest": (Annotated[list[Name], Meta(max_length=3, description="Names that are there.")], [])}),
     "method-not-allowed": (405, {}),
+    "healing-cooldown": (409, HEALING),
+    "healing-window-full": (409, HEALING),
+    "tier-size-unknown": (409, {"care": Care, "patient": Name}),
+    "nothing-to-heal": (409, {"care": Care, "patient": Name}),
+    "deck-exhausted": (409, {"wanted": Cards, "left": Cards}),
+    "card-not-there": (409, {"card": Name}),
+    "deck-in-use": (409, {"active": Cards}),
+    "character-in-use": (409, {"active": Cards}),
+    "quota-exceeded": (409, {"most": Annotated[int, Meta(ge=0)]}),
+    "cursor-expired": (410, {}),
+    "precondition-failed": (412, {}),
     "body-too-large": (413, {}),
     "uri-too-long": (414, {}),
     "unsupported-media-type": (415, {}),
@@ -47,9 +83,12 @@ STATUS: dict[str, tuple[int, dict[str, Any]]] = {
     "wasted-burn": (422, {}),
     "burn-too-large": (422, {}),
     "out-of-action": (422, {}),
+    "idempotency-key-reused": (422, {}),
     "too-many-requests": (429, {}),
     "headers-too-large": (431, {}),
     "internal-error": (500, {}),
+    "store-unavailable": (503, {}),
+    "busy": (503, {}),
 }
 
 
@@ -57,10 +96,15 @@ def schema_name(code: str) -> str:
     return "".join(part.title() for part in code.split("-")) + "Problem"
 
 
+def _member(name: str, told: Any) -> tuple[Any, ...]:
+    """A type, or a type and its default."""
+    return (name, *told) if isinstance(told, tuple) else (name, told)
+
+
 KINDS: dict[str, type[Any]] = {
     code: defstruct(
         schema_name(code),
-        [("status", Annotated[int, Meta(ge=status, le=status)]), *members.items()],
+        [("status", Annotated[int, Meta(ge=status, le=status)]), *(_member(*each) for each in members.items())],
         bases=(Problem,),
         frozen=True,
         kw_only=True,
@@ -86,6 +130,8 @@ class Refusal(Exception):
         super().__init__(code, faults)
         self.code, self.faults, self.said = code, faults, said
         self.members, self.headers = dict(members or {}), dict(headers or {})
+        self.lang: Lang | None = None
+        """The session's language, for who asked for none."""
 
     @property
     def status(self) -> int:
@@ -106,6 +152,41 @@ def _faces_mismatch(error: FacesMismatch, place: Place) -> Refusal:
     )
 
 
+def _not_there(error: NotThere, place: Place) -> Refusal:
+    problem = "not_there.near" if error.nearest else "not_there.none"
+    data = {"name": error.name, "nearest": ", ".join(error.nearest)}
+    return Refusal("not-found", faults=((f"path.{error.kind}", problem, data),), members={"nearest": list(error.nearest)})
+
+
+def _healing(code: str, error: HealingRefused) -> Refusal:
+    """Refusals of a healing roll name the moment from which it may be made; Retry-After while the clock runs."""
+    members: dict[str, object] = {"care": error.care, "patient": error.patient}
+    headers = {}
+    said: dict[str, Any] = {}
+    if isinstance(error.next_roll, Moment):
+        members["next_roll"] = error.next_roll
+        said["after"] = duration(error.next_roll.remaining_seconds)
+        if error.next_roll.at:
+            headers["Retry-After"] = str(error.next_roll.remaining_seconds)
+    return Refusal(
+        code, members=members, headers=headers, care=Label("care", error.care), patient=error.patient_name, **said
+    )
+
+
+class Label(Struct, frozen=True):
+    """A game's word for something, in whatever language the problem will be said."""
+
+    kind: str
+    id: str
+
+
+def duration(seconds: int) -> str:
+    """Hours, minutes and seconds as they are written in both languages."""
+    hours, minutes, rest = seconds // 3_600, seconds // 60 % 60, seconds % 60
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return " ".join(f"{n} {unit}" for n, unit in parts if n) or "0 s"
+
+
 TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     FacesMismatch: _faces_mismatch,
     InvalidValue: lambda error, place: Refusal(
@@ -117,6 +198,26 @@ TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
         faults=((f"{place}.{error.field}", "burn_too_large", {"wanted": error.wanted, "left": error.left}),),
     ),
     OutOfAction: lambda error, place: Refusal("out-of-action", burned_out=error.burned_out),
+    Unauthorized: lambda error, place: Refusal("unauthorized", headers={"WWW-Authenticate": "Bearer"}),
+    NotThere: _not_there,
+    NotAllowed: lambda error, place: Refusal(
+        "forbidden", faults=(("header.Authorization", f"not_allowed.{error.reason}", {}),)
+    ),
+    CardNotThere: lambda error, place: Refusal("card-not-there", members={"card": error.card[:100]}, card=error.card[:100]),
+    DeckExhausted: lambda error, place: Refusal(
+        "deck-exhausted", members={"wanted": error.wanted, "left": error.left}, wanted=error.wanted, left=error.left
+    ),
+    InUse: lambda error, place: Refusal(
+        f"{error.kind}-in-use", members={"active": error.active}, name=error.name, active=error.active
+    ),
+    QuotaExceeded: lambda error, place: Refusal(
+        "quota-exceeded", faults=((place, f"quota.{error.what}", {"most": error.most}),), members={"most": error.most}
+    ),
+    KeyReused: lambda error, place: Refusal("idempotency-key-reused"),
+    TierSizeUnknown: lambda error, place: _healing("tier-size-unknown", error),
+    NothingToHeal: lambda error, place: _healing("nothing-to-heal", error),
+    HealingCooldown: lambda error, place: _healing("healing-cooldown", error),
+    HealingWindowFull: lambda error, place: _healing("healing-window-full", error),
 }
 
 
@@ -127,7 +228,8 @@ def refusal_of(error: GameError, place: Place) -> Refusal:
 def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     """The answer for a refusal: its detail is a sentence of its own, followed by the first fault."""
     faults = [Fault(at=at, problem=_fault(words, problem, data)) for at, problem, data in refusal.faults[:100]]
-    detail = words(f"problem.{refusal.code}.detail", **refusal.said)
+    said = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
+    detail = words(f"problem.{refusal.code}.detail", **said)
     first = f" {faults[0].at}{words('say.colon')}{faults[0].problem}" if faults else ""
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",

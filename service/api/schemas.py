@@ -35,12 +35,13 @@ class Schemas:
         }
 
     def flat(self, kind: type[Struct], spoken: Spoken) -> Schema:
-        """A Struct of a query string or a form: nothing is null, game words in every language are strings."""
-        words = {
-            REF.format(name=enum.__name__): spoken.vocabulary.shown(section) for enum, section in spoken.sections.items()
-        }
+        """A Struct of a query string or a form: nothing is null, and game words are understood in every language."""
+        words = {REF.format(name=enum.__name__): REF.format(name=f"{enum.__name__}Word") for enum in spoken.sections}
+        for enum, section in spoken.sections.items():
+            self.components[f"{enum.__name__}Word"] = _word(enum.__name__, spoken.vocabulary.shown(section))
         schema = self.components[kind.__name__]
-        return {**schema, "properties": {name: _flat(member, words) for name, member in schema["properties"].items()}}
+        members = {name: _renamed(_not_null(member), words) for name, member in schema["properties"].items()}
+        return {**schema, "properties": members}
 
 
 def reached(node: Any, components: Mapping[str, Schema]) -> dict[str, Schema]:
@@ -148,24 +149,19 @@ def _open(schema: Schema, kind: type[Any] | None) -> Schema:
     return {key: value for key, value in {**schema, **told}.items() if key != "additionalProperties"}
 
 
-def _flat(member: Schema, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Schema:
-    """A member without its null; where its words are understood in every language, a string that says them all."""
+def _not_null(member: Schema) -> Schema:
     arms = [arm for arm in member.get("anyOf", ()) if arm != NULL]
     told = {key: value for key, value in member.items() if key != "anyOf" and not (key == "default" and value is None)}
-    told |= arms[0] if len(arms) == 1 else {}
-    if "items" in told:
-        told["items"] = _flat(told["items"], words)
-    if spoken := words.get(told.get("$ref", "")):
-        del told["$ref"]
-        about = [told["description"]] if "description" in told else []
-        told |= {"type": "string", "maxLength": LONGEST_WORD, "description": " ".join([*about, _said(spoken)])}
-    return told
+    return told | arms[0] if len(arms) == 1 else member
 
 
-def _said(words: Mapping[str, Sequence[str]]) -> str:
-    """Each member of a closed set with what else is understood for it."""
+def _word(name: str, words: Mapping[str, Sequence[str]]) -> Schema:
+    """A member of a closed set, or any word that is understood for it."""
     said = []
     for identifier, spellings in words.items():
         others = {folded(each): each for each in spellings if folded(each) != folded(identifier)}
         said.append(f"`{identifier}`" + (f" ({' · '.join(others.values())})" if others else ""))
-    return f"One of, without regard to case and accents: {'; '.join(said)}."
+    return {
+        "description": f"One of these words, without regard to case and accents: {'; '.join(said)}.",
+        "anyOf": [{"$ref": REF.format(name=name)}, {"type": "string", "maxLength": LONGEST_WORD}],
+    }

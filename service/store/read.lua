@@ -7,7 +7,7 @@
 -- ARGV[3…] fields wanted, or * for all but the texts of own decks
 --
 -- Returns  {now_ms}: no such session, or no such token
---          {now_ms, version, reply or nil, field, value or nil, …}
+--          {now_ms, version, reply or nil, ms left to live, field, value or nil, …}
 -- now_ms is the server's time, and never before what the session has seen.
 
 local time = redis.call('TIME')
@@ -28,7 +28,7 @@ if uses >= 2 then
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
 end
 
-local answer = {now, known[1], redis.call('GET', KEYS[3]), ARGV[1], known[4]}
+local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4]}
 local first = 3
 if ARGV[first] == '*' then
   local all = redis.call('HGETALL', KEYS[1])

@@ -73,6 +73,8 @@ class Done(Struct, Generic[T], frozen=True):
     now_ms: int
     lang: Lang
     replayed: bool = False
+    expires_ms: int = 0
+    """End of the session's life, where it was looked up."""
 
 
 class Known(Struct):
@@ -93,10 +95,14 @@ class Kept(Struct, frozen=True):
 
 class Store:
     def __init__(self, redis: Redis, chance: Chance, *, life_ms: int) -> None:
-        self.redis, self._chance, self._life_ms = redis, chance, life_ms
+        self.redis, self.chance, self._life_ms = redis, chance, life_ms
         self._read_script, self._commit_script = Script("read.lua"), Script("commit.lua")
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
+
+    async def now_ms(self) -> int:
+        seconds, microseconds = await guarded(self.redis.time())
+        return int(seconds) * 1_000 + int(microseconds) // 1_000
 
     # Looking.
 
@@ -104,10 +110,10 @@ class Store:
         """What `see` makes of the session now; nothing is written. Raises Unauthorized, StoreUnavailable."""
         wanted = ("head", "clock", *wants)
         while True:
-            known, _ = await self._read(at, wanted, "")
-            turn = self._turn(at, known, Tape(self._chance), None, fresh=True)
+            known, _, left_ms = await self._read(at, wanted, "")
+            turn = self._turn(at, known, Tape(self.chance), None, fresh=True)
             try:
-                return Done(see(turn), turn.token, turn.now_ms, turn.head.lang)
+                return Done(see(turn), turn.token, turn.now_ms, turn.head.lang, expires_ms=known.now_ms + left_ms)
             except Unread as unread:
                 wanted = _more(wanted, unread.field)
 
@@ -125,13 +131,13 @@ class Store:
 
     async def _play(self, at: Seat, wish: Wish) -> Done[Any]:
         key = _reply_key(at, wish.key)
-        dice = Tape(self._chance)
+        dice = Tape(self.chance)
         wanted = ("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
         known = self._remembered(at)
         fresh = known is None
         while True:
             if known is None:
-                known, reply = await self._read(at, wanted, key)
+                known, reply, _ = await self._read(at, wanted, key)
                 fresh = True
                 if reply is not None:
                     return self._replayed(reply, wish, at, known)
@@ -148,7 +154,7 @@ class Store:
                     raise
                 known = None  # judged by what this worker remembered: judge again by what is
                 continue
-            if not turn.changes and not turn.events:
+            if turn.event is None:  # nothing is changed without being told
                 return Done(facts, turn.token, turn.now_ms, turn.head.lang)
             answer = await self._commit(at, turn, known, key, _kept(wish, facts), wanted)
             match answer[0]:
@@ -173,7 +179,7 @@ class Store:
 
     @staticmethod
     def _count_key(turn: Turn, wish: Wish) -> None:
-        if wish.key is None or not turn.events:
+        if wish.key is None or turn.event is None:
             return
         hour = turn.now_ms // 3_600_000
         counts: Counts = turn.get("counts")
@@ -192,17 +198,17 @@ class Store:
 
     # The two scripts.
 
-    async def _read(self, at: Seat, wanted: tuple[str, ...], key: str) -> tuple[Known, bytes | None]:
+    async def _read(self, at: Seat, wanted: tuple[str, ...], key: str) -> tuple[Known, bytes | None, int]:
         arguments = [at.token_field, self._life_ms, *wanted]
         answer = await self._twice(self._read_script, at.session, key, arguments)
         if len(answer) == 1:
             self.forget(at.session)
             raise Unauthorized
-        return self._seen(at, answer, wanted, has_reply=True), answer[2]
+        return self._seen(at, answer, wanted, has_reply=True), answer[2], int(answer[3])
 
     def _seen(self, at: Seat, answer: list[Any], wanted: tuple[str, ...], *, has_reply: bool) -> Known:
         now_ms, version = int(answer[0]), int(answer[1])
-        told = answer[3 if has_reply else 2 :]
+        told = answer[4 if has_reply else 2 :]
         raw = {told[i].decode(): told[i + 1] for i in range(0, len(told), 2)}
         whole = EVERYTHING in wanted
         before = self._known.get(at.session)
@@ -290,12 +296,12 @@ UNDOABLE_NOT = ("counts",)
 
 
 def _writes(turn: Turn, before: Records) -> list[Any]:
-    """The commit's last arguments: how many of each, then fields set, fields removed, events with what was before."""
+    """The commit's last arguments: how many of each, then fields set, fields removed, the event and what was before."""
     sets = [part for field, value in turn.changes.items() if value is not None for part in (field, encode(value))]
     removed = [field for field, value in turn.changes.items() if value is None]
     was = {f: _text(before.raw.get(f)) for f in turn.changes if f not in UNDOABLE_NOT}
-    events = [part for n, event in enumerate(turn.events) for part in (encode(event), encode(was if n == 0 else {}))]
-    return [len(sets) // 2, len(removed), len(turn.events), *sets, *removed, *events]
+    event = [] if turn.event is None else [encode(turn.event), encode(was)]
+    return [len(sets) // 2, len(removed), len(event) // 2, *sets, *removed, *event]
 
 
 def _text(raw: bytes | None) -> str | None:

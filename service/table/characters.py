@@ -120,7 +120,9 @@ def add(turn: Turn, profile: Profile, identifier: str | None) -> CharacterFacts:
 
 
 def put(turn: Turn, identifier: str, profile: Profile) -> CharacterFacts:
-    """Create or replace; a replaced one keeps its sheets, timers and cards."""
+    """Create or replace; a replaced one keeps its sheets, timers and cards. Raises InvalidValue for an id that cannot be."""
+    if not ID.fullmatch(identifier):
+        raise InvalidValue("character", "bad_id")
     everybody = turn.characters()
     if identifier in everybody:
         turn.allow(Role.PLAYER)

@@ -13,6 +13,7 @@ from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, Not
 from service.systems.sixd6 import complications
 from service.table.records import Counts, Deck, OwnCard, Reshuffle, Role
 from service.table.turn import Turn
+from service.table.visibility import Visibility
 
 MOST_DECKS = 20
 MOST_CARDS = 500
@@ -64,8 +65,11 @@ class Drawn(Piles, frozen=True, kw_only=True):
     deck: DeckId
     cards: tuple[DealtCard, ...]
     character: Annotated[str, Meta(max_length=64)] | None
+    character_name: Annotated[str, Meta(max_length=64)] | None
     reshuffled: bool
-    event: str | None = None
+    visibility: Visibility
+    roller: Annotated[str, Meta(max_length=32, description="Id of the token that drew.")]
+    event: str
 
 
 class Discarded(Struct, frozen=True, kw_only=True):
@@ -183,14 +187,30 @@ def dealt(turn: Turn, identifier: str, deck: Deck, numbers: tuple[int, ...]) -> 
 
 
 def draw(
-    turn: Turn, identifier: str, count: int, *, holder: str | None, place: Place = Place.TOP, visibility: str = "public"
+    turn: Turn,
+    identifier: str,
+    count: int,
+    *,
+    holder: str | None,
+    place: Place = Place.TOP,
+    visibility: Visibility = Visibility.PUBLIC,
 ) -> Drawn:
     """All or nothing (R19). Raises DeckExhausted, NotThere, NotAllowed."""
     _allow_for_holder(turn, holder)
-    facts, _ = _deal(turn, identifier, count, holder, place)
-    if len(facts.cards) < count:
-        raise DeckExhausted(identifier, count, len(facts.cards))
-    facts = replace(facts, event=turn.next_event)
+    cards, reshuffled = _deal(turn, identifier, count, holder, place)
+    if len(cards) < count:
+        raise DeckExhausted(identifier, count, len(cards))
+    facts = Drawn(
+        deck=identifier,
+        cards=cards,
+        character=holder or None,
+        character_name=turn.character(holder).name if holder else None,
+        reshuffled=reshuffled,
+        visibility=visibility,
+        roller=turn.token.id,
+        event=turn.next_event,
+        **piles(turn.deck(identifier)),
+    )
     turn.tell("cards.drawn", facts, character=holder or None, visibility=visibility)
     return facts
 
@@ -199,11 +219,12 @@ def deal(turn: Turn, identifier: str, count: int, holder: str) -> tuple[tuple[De
     """What follows from a roll or a card: as many as there are, and how many are missing (R19)."""
     if not count:
         return (), 0
-    facts, undealt = _deal(turn, identifier, count, holder, Place.TOP)
-    return facts.cards, undealt
+    cards, _ = _deal(turn, identifier, count, holder, Place.TOP)
+    return cards, count - len(cards)
 
 
-def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Place) -> tuple[Drawn, int]:
+def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Place) -> tuple[tuple[DealtCard, ...], bool]:
+    """As many cards as there are, and whether the discard pile went under the pile for them."""
     if holder:
         turn.character(holder)
     before = turn.deck(identifier)
@@ -212,14 +233,7 @@ def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Pl
     left, numbers = taken(ready, there, place, turn.dice)
     after = held(left, numbers, holder)
     turn.put(f"d:{identifier}", after)
-    facts = Drawn(
-        deck=identifier,
-        cards=dealt(turn, identifier, after, numbers),
-        character=holder or None,
-        reshuffled=ready is not before,
-        **piles(after),
-    )
-    return facts, count - there
+    return dealt(turn, identifier, after, numbers), ready is not before
 
 
 def _allow_for_holder(turn: Turn, holder: str | None) -> None:

@@ -5,14 +5,16 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Dice
-from service.errors import InvalidValue, NotAllowed
+from service.dice import Source
+from service.errors import HealingRefused, InvalidValue, NotAllowed
 from service.systems.sixd6 import healing
 from service.systems.sixd6.healing import TRACK_HEALED, Care, Healed, Level, Timers, Track, Treatment, Window
 from service.table import characters, decks
 from service.table.clock import Moment, moment
 from service.table.records import Character
+from service.table.rolls import Cast, cards_for, thrown, told
 from service.table.turn import Turn
+from service.table.visibility import Visibility
 
 Points = Annotated[int, Meta(ge=0, le=20)]
 
@@ -28,13 +30,18 @@ class WindowFacts(Struct, frozen=True, kw_only=True):
 class HealingRoll(Healed, frozen=True, kw_only=True):
     care: Care
     patient: characters.Identifier
-    carer: characters.Identifier | None
+    patient_name: Annotated[str, Meta(max_length=64)]
+    carer: characters.Identifier
     track: Track
     window: WindowFacts
     next_roll: Annotated[Moment, Meta(description="When this care may next be rolled for this patient.")]
     drawn: tuple[decks.DealtCard, ...]
     undealt: Annotated[int, Meta(ge=0, le=1_000, description="Cards that the deck could not deal (R19).")]
-    event: str | None = None
+    source: Source
+    label: Annotated[str, Meta(max_length=100)] | None
+    visibility: Visibility
+    roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]
+    event: str
 
 
 class CareStatus(Struct, frozen=True, kw_only=True):
@@ -49,7 +56,7 @@ class TrackStatus(Struct, frozen=True, kw_only=True):
     window: WindowFacts
 
 
-class HealingStatus(Struct, frozen=True, kw_only=True):
+class HealingStatusFacts(Struct, frozen=True, kw_only=True):
     patient: characters.Identifier
     cares: tuple[CareStatus, ...]
     tracks: tuple[TrackStatus, ...]
@@ -65,11 +72,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     carer: str | None = None
     level: int | None = None
     tier_size: int | None = None
-    visibility: str = "public"
-    deal: bool = True
 
 
-def roll(turn: Turn, patient: str, asked: Asked, dice: Dice) -> HealingRoll:
+def roll(turn: Turn, patient: str, asked: Asked, cast: Cast) -> HealingRoll:
     """Raises the refusals of A6 in their order; a refused roll rolls nothing and changes nothing."""
     character = characters.known(turn, patient)
     carer = _carer(turn, patient, asked)
@@ -86,30 +91,34 @@ def roll(turn: Turn, patient: str, asked: Asked, dice: Dice) -> HealingRoll:
         tier_size=_tier_size(turn, asked),
         roll_limit=turn.head.settings.roll_limit,
     )
-    healed, timers = healing.treat(treatment, character.timers, turn.elapsed_ms, dice)
+    try:
+        (healed, timers), source = thrown(
+            turn, cast, lambda dice: healing.treat(treatment, character.timers, turn.elapsed_ms, dice)
+        )
+    except HealingRefused as refused:
+        refused.patient_name = character.name
+        if refused.next_ms is not None:
+            refused.next_roll = moment(turn.clock, refused.next_ms, turn.now_ms)
+        raise
     levels = {**character.levels, track: healed.after}
     turn.put(f"c:{patient}", replace(character, levels=levels, timers=timers))
-    secret = asked.visibility != "public"
-    drawn, undealt = (
-        ((), 0) if secret or not asked.deal or not carer else decks.deal(turn, "light", healed.complications, carer)
-    )
     facts = HealingRoll(
         **{name: getattr(healed, name) for name in healed.__struct_fields__},
         care=asked.care,
         patient=patient,
+        patient_name=character.name,
         carer=carer,
         track=track,
         window=_window(turn, timers, track, treatment.tier_size),
         next_roll=_next_roll(turn, timers, asked.care, treatment.tier_size),
-        drawn=drawn,
-        undealt=undealt,
-        event=turn.next_event,
+        **cards_for(turn, cast, healed.complications, carer),
+        **told(turn, cast, source),
     )
-    turn.tell("sixd6.healing", facts, character=patient, visibility=asked.visibility)
+    turn.tell("sixd6.healing", facts, character=patient, visibility=cast.visibility)
     return facts
 
 
-def _carer(turn: Turn, patient: str, asked: Asked) -> str | None:
+def _carer(turn: Turn, patient: str, asked: Asked) -> str:
     """Who rolls (A6): the patient calms itself, never another; anyone may treat damage, the patient by default."""
     carer = None if asked.carer is None else characters.find(turn.characters(), asked.carer)
     if asked.care is Care.CALM_SELF and carer not in (None, patient):
@@ -121,10 +130,10 @@ def _carer(turn: Turn, patient: str, asked: Asked) -> str | None:
     return carer or patient
 
 
-def _allow(turn: Turn, patient: str, carer: str | None) -> None:
+def _allow(turn: Turn, patient: str, carer: str) -> None:
     """Whoever plays the carer or the patient may roll."""
     try:
-        turn.allow_for(carer or patient)
+        turn.allow_for(carer)
     except NotAllowed:
         turn.allow_for(patient)
 
@@ -155,11 +164,11 @@ def _next_roll(turn: Turn, timers: Timers, care: Care, tier_size: int | None) ->
     return moment(turn.clock, healing.next_roll_ms(timers, care, limit, tier_size, turn.elapsed_ms), turn.now_ms)
 
 
-def status(turn: Turn, patient: str, event: str | None = None) -> HealingStatus:
+def status(turn: Turn, patient: str, event: str | None = None) -> HealingStatusFacts:
     character = characters.known(turn, patient)
     timers, tier_size = character.timers, turn.head.settings.tier_size
     moments = {care: _next_roll(turn, timers, care, tier_size) for care in Care}
-    return HealingStatus(
+    return HealingStatusFacts(
         patient=patient,
         cares=tuple(CareStatus(care=c, ready=m.remaining_seconds == 0, next_roll=m) for c, m in moments.items()),
         tracks=tuple(
@@ -170,7 +179,7 @@ def status(turn: Turn, patient: str, event: str | None = None) -> HealingStatus:
     )
 
 
-def set_timer(turn: Turn, patient: str, care: Care, *, rolled_ago_ms: int, healed: int) -> HealingStatus:
+def set_timer(turn: Turn, patient: str, care: Care, *, rolled_ago_ms: int, healed: int) -> HealingStatusFacts:
     """The gm's correction: this care was last rolled so long ago, and its window, opened then, has healed so much."""
     character = _corrected(turn, patient)
     rolled_ms = turn.elapsed_ms - rolled_ago_ms
@@ -181,7 +190,7 @@ def set_timer(turn: Turn, patient: str, care: Care, *, rolled_ago_ms: int, heale
     return _keep(turn, patient, replace(character, timers=timers))
 
 
-def clear_timer(turn: Turn, patient: str, care: Care) -> HealingStatus:
+def clear_timer(turn: Turn, patient: str, care: Care) -> HealingStatusFacts:
     """The gm's correction: as if this care had not been rolled; its track's window goes too."""
     character = _corrected(turn, patient)
     timers = Timers(
@@ -196,7 +205,7 @@ def _corrected(turn: Turn, patient: str) -> Character:
     return characters.known(turn, patient)
 
 
-def _keep(turn: Turn, patient: str, character: Character) -> HealingStatus:
+def _keep(turn: Turn, patient: str, character: Character) -> HealingStatusFacts:
     turn.put(f"c:{patient}", character)
     facts = status(turn, patient, turn.next_event)
     turn.tell("sixd6.timer", facts, character=patient)

@@ -90,7 +90,7 @@ def facts_of(head: Head, event: str | None = None) -> SessionFacts:
     return SessionFacts(name=head.name, lang=head.lang, settings=head.settings, created_ms=head.created_ms, event=event)
 
 
-def change(turn: Turn, told: dict[str, Any], settings: SettingsChange | None | UnsetType) -> SessionFacts:
+def change(turn: Turn, told: dict[str, Any], settings: SettingsChange | UnsetType | None) -> SessionFacts:
     """A merge patch of name, language and settings."""
     turn.allow()
     defaults = {"name": None, "lang": Lang.EN}

@@ -90,7 +90,7 @@ class Turn:
         self.now_ms, self.version, self.token, self.dice, self.key = now_ms, version, token, dice, key
         self.changes: dict[str, Any] = {}
         """New values by field; None removes the field."""
-        self.events: list[Event] = []
+        self.event: Event | None = None
 
     # Reading.
 
@@ -156,23 +156,18 @@ class Turn:
 
     @property
     def next_event(self) -> str:
-        """Id that the next event told will have."""
-        return f"{self.version}-{len(self.events)}"
+        """Id that the step's event will have: the version that it makes."""
+        return str(self.version)
 
-    def tell(self, type_: str, data: Any, *, character: str | None = None, visibility: str = "public") -> str:
-        """Id of the event that the log will have, if the step is committed."""
-        identifier = self.next_event
-        actor = Actor(role=self.token.role, token=self.token.id, label=self.token.label)
-        self.events.append(
-            Event(
-                type=type_,
-                at_ms=self.now_ms,
-                elapsed_ms=self.elapsed_ms,
-                actor=actor,
-                character=character,
-                key=self.key,
-                visibility=visibility,
-                data=data,
-            )
+    def tell(self, type_: str, facts: Struct, *, character: str | None = None, visibility: str = "public") -> None:
+        """Log the step; each step tells one thing."""
+        self.event = Event(
+            type=type_,
+            at_ms=self.now_ms,
+            elapsed_ms=self.elapsed_ms,
+            actor=Actor(role=self.token.role, token=self.token.id, label=self.token.label),
+            character=character,
+            key=self.key,
+            visibility=visibility,
+            data=facts,
         )
-        return identifier

@@ -109,7 +109,7 @@ def refuse(hit: BurnHit) -> None:
     there = _places(hit)
     for name in hit.hit:
         if name not in there:
-            raise InvalidValue(f"hit.{name}", "no_such_place", place=name, places=tuple(there))
+            raise InvalidValue(f"hit.{name}", "no_such_place", place=name, places=", ".join(there))
 
 
 def _refuse_burned_beyond(place: Place, path: str) -> None:

@@ -54,7 +54,7 @@ class Composure(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind
     max_conversions: MaxConversions | None = None
 
 
-Soak = Grit | Composure
+Soak = Annotated[Grit | Composure, Meta(title="Soak", description="What the target sets against the damage that is left.")]
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,10 @@ class SoakStep(Struct, frozen=True, tag_field="step", tag="soak"):
     trauma: Points
 
 
-Step = HeavyProtectionStep | DamageRollStep | LightProtectionStep | SoakStep
+Step = Annotated[
+    HeavyProtectionStep | DamageRollStep | LightProtectionStep | SoakStep,
+    Meta(title="Step", description="One thing that changed the hit, in the order of R6."),
+]
 
 
 class HitDie(Struct, frozen=True):

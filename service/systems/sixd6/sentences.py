@@ -32,7 +32,7 @@ def say_pool(roll: PoolRoll, words: Words) -> str:
         words("say.pool", outcome=outcome, successes=successes, against=against),
         cards(roll.complications, words),
         words("say.truncated") if roll.truncated else "",
-        words("say.dice", dice=_listed(roll.dice, words)) if roll.dice else words("say.no_dice"),
+        words("say.dice", dice=listed(roll.dice, words)) if roll.dice else words("say.no_dice"),
     )
 
 
@@ -62,14 +62,14 @@ def _calculation(wound: Wound, words: Words) -> str:
         return words("say.no_damage_die")
     soaked = [die for die in wound.dice if die.kind is not Kind.DAMAGE]
     rolled = words("say.damage_die", die=wound.rolled_die.upper(), face=wound.rolled)
-    return rolled + (words("say.soak_dice", dice=_listed(soaked, words)) if soaked else ".")
+    return rolled + (words("say.soak_dice", dice=listed(soaked, words)) if soaked else ".")
 
 
 def cards(count: int, words: Words) -> str:
     return words.count("say.cards", count) if count else ""
 
 
-def _listed(dice: Sequence[ShownDie], words: Words) -> str:
+def listed(dice: Sequence[ShownDie], words: Words) -> str:
     """6 5 + red 1 → 4: base dice, red dice, and after each arrow the rerolls that the sixes before it earned."""
     shown = dice[:MOST_SHOWN]
     waves = [_wave(list(wave), words) for _, wave in groupby(shown, key=lambda die: die.wave)]

@@ -1,0 +1,93 @@
+"""What the contract says of every operation in the same words: headers, common parameters, what stands around them."""
+
+from pathlib import Path
+from typing import Any
+
+from service import __version__
+from service.api.schemas import REF, Schema
+
+Part = dict[str, Any]
+
+INFO = {
+    "title": "Emberdice",
+    "version": __version__,
+    "summary": "Plays the mechanics of 6d6 System and Burn 2d6.",
+    "description": (Path(__file__).parent / "conventions.md").read_text("utf-8"),
+    "contact": {"name": "Emberdice"},
+    "license": {"name": "MIT", "identifier": "MIT"},
+}
+
+TAGS = {
+    "Service": "What the service says of itself.",
+    "Table": "One game table: its session, its tokens, its clock, its characters and its decks.",
+}
+
+
+def about_tag(tag: str) -> str:
+    """A game needs no line in TAGS."""
+    return TAGS.get(tag, f"The rules of {tag}. Nothing is remembered.")
+
+
+BEARER = {"type": "http", "scheme": "bearer", "description": "A token of the session in the path."}
+
+
+def _header(description: str, *, always: bool = True, **schema: Any) -> Part:
+    return {"description": description, "required": always, "schema": {"type": "string", **schema}}
+
+
+HEADERS = {
+    "Accept": _header("Content-Types that this operation reads."),
+    "Cache-Control": _header("Nothing keeps this answer.", const="no-store"),
+    "Content-Language": {**_header("Language of the sentences."), "schema": {"$ref": REF.format(name="Lang")}},
+    "ETag": _header("Names this answer; send it as If-None-Match.", pattern='^"[^"]+"$'),
+    "Idempotency-Replayed": _header(
+        "The same key was answered before, and this is that answer.", always=False, const="true"
+    ),
+    "Location": _header("Address of what was created.", format="uri-reference"),
+    "Retry-After": {**_header("Seconds to wait.", always=False), "schema": {"type": "integer", "minimum": 0}},
+    "WWW-Authenticate": _header("How to show a token.", const="Bearer"),
+    "X-Request-Id": _header("Names this request in the service's log.", pattern="^[A-Za-z0-9._-]{1,64}$"),
+}
+
+# Headers of an answer, by its status.
+OF_STATUS = {
+    201: ["Location"],
+    401: ["WWW-Authenticate"],
+    409: ["Retry-After"],
+    415: ["Accept"],
+    429: ["Retry-After"],
+    503: ["Retry-After"],
+}
+
+
+def _asked(name: str, description: str, **schema: Any) -> Part:
+    return {"name": name, "in": "header", "description": description, "schema": {"type": "string", **schema}}
+
+
+ASKED = {
+    "Idempotency-Key": _asked(
+        "Idempotency-Key",
+        "A repetition under the same key changes nothing again, and gets the same answer. Kept for a day.",
+        pattern="^[!-~]{1,128}$",
+    ),
+    "If-Match": _asked("If-Match", "ETag that must still hold, else 412 and nothing changes."),
+    "If-None-Match": _asked("If-None-Match", "ETag of the answer that you have: 304 if it still holds."),
+    "X-Request-Id": _asked("X-Request-Id", "Comes back, if it is 1–64 of A–Z a–z 0–9 . _ - ; else the service makes one."),
+}
+
+# Members of a path, where there is more to say than whose id it is.
+PLACES = {"code": {"description": "Code of a problem.", "schema": {"type": "string", "maxLength": 64}}}
+
+
+def in_path(name: str) -> Part:
+    plain = {"description": f"Id of the {name}.", "schema": {"type": "string", "maxLength": 64}}
+    return {"name": name, "in": "path", "required": True, **PLACES.get(name, plain)}
+
+
+def in_query(name: str, schema: Schema, *, required: bool = False) -> Part:
+    """An empty value is an absent one."""
+    about = {"description": schema["description"]} if "description" in schema else {}
+    empty = {"required": True} if required else {"allowEmptyValue": True}
+    as_list = {"style": "form", "explode": False} if schema.get("type") == "array" else {}
+    told = {key: value for key, value in schema.items() if key != "description"}
+    return {"name": name, "in": "query", **about, **empty, **as_list, "schema": told}

@@ -1,0 +1,273 @@
+"""How an operation of a session is offered: the token read, the step played, the facts worded for their reader."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any
+
+from litestar.handlers import HTTPRouteHandler
+from msgspec import Meta, Struct, to_builtins
+from msgspec.structs import fields
+
+from service.api.answers import Answer, Text, joined, labelled, with_facts
+from service.api.decoding import Spoken
+from service.api.operation import Call, Operation, encoder, route
+from service.api.problems import Refusal, refusal_of
+from service.errors import GameError, Unauthorized
+from service.store.steps import Done, Store, Wish, seat
+from service.systems.sixd6 import complications
+from service.table.decks import DealtCard
+from service.table.records import Role
+from service.table.turn import Turn
+from service.table.visibility import Visibility, sees
+from service.words import Lang, Words
+
+SESSION = "/v1/sessions/{session:str}"
+SESSION_ID = re.compile(r"[0-9a-f]{20}")
+KEY = re.compile(r"[\x21-\x7e]{1,128}")
+TAG = "Table"
+
+IdempotencyKey = Annotated[
+    str, Meta(pattern=r"^[\u0021-\u007e]{1,128}(?![\s\S])", description="Or as the header Idempotency-Key.")
+]
+
+
+class Keyed(Struct, frozen=True, kw_only=True):
+    """A repetition under the same key gets the same answer, and changes nothing again, for 24 hours."""
+
+    idempotency_key: IdempotencyKey | None = None
+
+
+Holder = Annotated[str, Meta(max_length=64, description="Whom it is active for; null: the table, or not active.")]
+
+
+class ShownCard(Struct, frozen=True, kw_only=True):
+    """One card of the table, in the reader's language. `id` is this card, `card` its text in the deck."""
+
+    id: Annotated[str, Meta(max_length=80)]
+    card: Annotated[str, Meta(max_length=64)]
+    name: Annotated[str, Meta(max_length=64)]
+    effect: Annotated[str, Meta(max_length=300)]
+    deck: Annotated[str, Meta(max_length=64)]
+    character: Holder | None
+
+
+class Redacted(Answer, frozen=True, kw_only=True):
+    """What the others may see of a roll or draw that is not public: that it was made."""
+
+    redacted: bool
+    visibility: Visibility
+    public_text: Text
+    event: Annotated[str, Meta(max_length=20)]
+
+
+def shown_card(card: DealtCard, lang: Lang) -> ShownCard:
+    name, effect = card.name, card.effect
+    if card.deck in GAME_DECKS:
+        worded = complications.cards(complications.Deck(card.deck))[card.card].worded(lang)
+        name, effect = worded.name, worded.effect
+    return ShownCard(id=card.id, card=card.card, name=name, effect=effect, deck=card.deck, character=card.holder or None)
+
+
+def card_names(cards: tuple[DealtCard, ...], words: Words) -> str:
+    return words.listed(shown_card(each, words.lang).name for each in cards) or "—"
+
+
+GAME_DECKS = frozenset(each.value for each in complications.Deck)
+CARDS = tuple[DealtCard, ...]
+
+
+@cache
+def shown_type(
+    facts: type[Struct],
+    *,
+    carried: type[Answer] | None = Answer,
+    name: str | None = None,
+    without: tuple[str, ...] = (),
+) -> type[Any]:
+    """The answer of a table's facts: cards with their texts, and what every answer carries."""
+    cards: dict[str, Any] = {each.name: list[ShownCard] for each in fields(facts) if each.type == CARDS}
+    parts = (carried, facts) if carried else (facts,)
+    return joined(
+        name or facts.__name__.removesuffix("Facts"), *parts, strict=False, about=facts.__doc__, without=without, **cards
+    )
+
+
+def shown(kind: type[Any], facts: Struct, words: Words, **carried: object) -> Any:
+    """The facts as an answer, their cards worded."""
+    said = {
+        each.name: [shown_card(card, words.lang) for card in getattr(facts, each.name)]
+        for each in fields(facts)
+        if each.type == CARDS
+    }
+    return with_facts(kind, facts, **said, **carried)
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """An operation of a session. `play` gets the turn, the path's members and what was asked."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    about: str
+    facts: type[Any]
+    play: Callable[[Turn, Mapping[str, str], Any], Any]
+    say: Callable[[Any, Words], str]
+    body: type[Any] | None = None
+    query: type[Any] | None = None
+    form: type[Any] | None = None
+    wants: Callable[[Mapping[str, str], Any], tuple[str, ...]] = lambda path, asked: ()
+    refuses: tuple[str, ...] = ()
+    status: int = 200
+    changes: bool = True
+    fresh: bool = True
+    answer: type[Any] | None = None
+    show: Callable[[type[Any], Any, Words, dict[str, Any]], Any] | None = None
+    example: Mapping[str, object] | None = None
+    visible: bool = False
+    """Whether the facts have a visibility, and may be redacted for their reader."""
+    creates: Callable[[Any], bool] = lambda facts: False
+    """Whether the step made something new: 201, and its address in Location."""
+    created_path: Callable[[Mapping[str, str], Any], str] | None = None
+    system: str | None = None
+
+
+class Tables:
+    def __init__(self, store: Store, words: Mapping[Lang, Words], spoken: Spoken, prefix: str) -> None:
+        self.store, self.words, self.spoken, self.prefix = store, words, spoken, prefix
+
+    def routes(self, commands: tuple[Command, ...]) -> list[HTTPRouteHandler]:
+        return [self.route(command) for command in commands]
+
+    def route(self, command: Command) -> HTTPRouteHandler:
+        answer = command.answer or shown_type(command.facts)
+
+        async def play(call: Call, asked: Any) -> Any:
+            path = call.request.path_params
+            done = await self._run(call, command, path, asked)
+            words = self.words[call.presentation.lang or done.lang]
+            return self._answered(call, command, answer, done, words)
+
+        return route(self.operation(command, answer), play)
+
+    def operation(self, command: Command, answer: type[Any]) -> Operation:
+        keyed = ("idempotency-key-reused", "quota-exceeded") if command.changes else ()
+        return Operation(
+            id=command.id,
+            method=command.method,
+            path=SESSION + command.path,
+            tag=TAG,
+            summary=command.summary,
+            about=command.about,
+            answer=answer,
+            also=Redacted if command.visible else None,
+            words=self.words,
+            spoken=self.spoken,
+            query=command.query,
+            body=command.body,
+            form=command.form,
+            refuses=("unauthorized", "forbidden", *keyed, *command.refuses, "store-unavailable", "busy"),
+            fresh=command.fresh,
+            example=command.example,
+            status=command.status,
+            may_create=command.created_path is not None,
+            bearer=True,
+            keyed=command.changes,
+        )
+
+    async def _run(self, call: Call, command: Command, path: Mapping[str, str], asked: Any) -> Done[Any]:
+        session = session_id(call)
+        at = seat(session, token_of(call))
+        wants = command.wants(path, asked)
+        try:
+            if not command.changes:
+                return await self.store.look(at, lambda turn: command.play(turn, path, asked), wants)
+            key = key_of(call, asked)
+            wish = Wish(
+                play=lambda turn: command.play(turn, path, asked),
+                facts=command.facts,
+                wants=wants,
+                key=key,
+                fingerprint=_fingerprint(command, path, asked) if key else "",
+            )
+            return await self.store.play(at, wish)
+        except GameError as error:
+            refusal = refusal_of(error, call.place)
+            refusal.lang = self.store.language(session)
+            raise refusal from error
+
+    def _answered(self, call: Call, command: Command, answer: type[Any], done: Done[Any], words: Words) -> Any:
+        facts = done.facts
+        if done.replayed:
+            call.headers["Idempotency-Replayed"] = "true"
+        if command.created_path and (command.status == 201 or command.creates(facts)):
+            call.headers["Location"] = self.prefix + command.created_path(call.request.path_params, facts)
+        call.made.append(201 if command.creates(facts) else command.status)
+        call.headers["Content-Language"] = words.lang.value
+        if command.visible and facts.visibility is not Visibility.PUBLIC:
+            return self._secret(call, command, answer, done, words)
+        return self._whole(call, command, answer, facts, words)
+
+    def _whole(self, call: Call, command: Command, answer: type[Any], facts: Any, words: Words, **more: Any) -> Any:
+        sentence = command.say(facts, words)
+        if command.visible:
+            sentence = labelled(sentence, getattr(facts, "label", None), words)
+        carried = {"text": call.said(sentence), "lang": words.lang, **more}
+        if command.system:
+            carried["system"] = command.system
+        return (command.show or _shown)(answer, facts, words, carried)
+
+    def _secret(self, call: Call, command: Command, answer: type[Any], done: Done[Any], words: Words) -> Any:
+        """All of it for whom it is meant; a chat token always gets the public form."""
+        facts, token = done.facts, done.token
+        public = call.said(words("say.secret"))
+        is_roller = token.id == facts.roller
+        if token.role is not Role.CHAT and sees(facts.visibility, role=token.role, is_roller=is_roller):
+            return self._whole(call, command, answer, facts, words, public_text=public)
+        return Redacted(
+            redacted=True,
+            visibility=facts.visibility,
+            public_text=public,
+            event=facts.event,
+            text=public,
+            lang=words.lang,
+        )
+
+
+def _shown(kind: type[Any], facts: Any, words: Words, carried: dict[str, Any]) -> Any:
+    return shown(kind, facts, words, **carried)
+
+
+def session_id(call: Call) -> str:
+    """Raises Unauthorized for what cannot be a session's id."""
+    identifier: str = call.request.path_params["session"]
+    if not SESSION_ID.fullmatch(identifier):
+        raise Unauthorized
+    return identifier
+
+
+def token_of(call: Call) -> str:
+    """Raises Unauthorized where no bearer token is shown."""
+    scheme, _, token = call.request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized
+    return token.strip()
+
+
+def key_of(call: Call, asked: Any) -> str | None:
+    header = call.request.headers.get("idempotency-key")
+    own = getattr(asked, "idempotency_key", None)
+    if header is None:
+        return own
+    if not KEY.fullmatch(header) or (own is not None and own != header):
+        raise Refusal("invalid-request", faults=(("header.Idempotency-Key", "bad_key", {}),))
+    return header
+
+
+def _fingerprint(command: Command, path: Mapping[str, str], asked: Any) -> str:
+    told = to_builtins(asked, str_keys=True, order="deterministic") if asked is not None else {}
+    told = {name: value for name, value in told.items() if name != "idempotency_key"} if isinstance(told, dict) else told
+    said = encoder.encode([command.id, dict(sorted(path.items())), told])
+    return hashlib.sha256(said).hexdigest()[:32]

@@ -1,0 +1,68 @@
+"""Counts and limits over the whole instance. They stand outside the step, in keys of their own."""
+
+import ipaddress
+
+from redis.asyncio import Redis
+
+from service.store import keys
+from service.store.connection import guarded
+
+MINUTE_MS = 60_000
+
+
+class TooManyRequests(Exception):
+    """`seconds` until it is worth trying again."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Limits:
+    """Per minute and address; a limit of 0 is none. Loopback is exempt, and an unknown address counts as one."""
+
+    def __init__(self, redis: Redis, *, creations: int, failures: int, sessions: int) -> None:
+        self._redis = redis
+        self._creations, self._failures, self._sessions = creations, failures, sessions
+
+    async def count_creation(self, address: str, now_ms: int) -> None:
+        """Raises TooManyRequests."""
+        minute = now_ms // MINUTE_MS
+        await self._count(keys.creations(address, minute), self._creations, address, now_ms)
+
+    async def count_failure(self, address: str, now_ms: int) -> None:
+        """A request without a token that opens anything. Raises TooManyRequests."""
+        await self._count(keys.failures(address, now_ms // MINUTE_MS), self._failures, address, now_ms)
+
+    async def _count(self, key: str, most: int, address: str, now_ms: int) -> None:
+        if not most or is_loopback(address):
+            return
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.incr(key)
+        pipeline.pexpire(key, 2 * MINUTE_MS)
+        count, _ = await guarded(pipeline.execute())
+        if count > most:
+            raise TooManyRequests(-(-(MINUTE_MS - now_ms % MINUTE_MS) // 1_000))
+
+    async def count_session(self, session: str, ends_ms: int, now_ms: int) -> None:
+        """Raises TooManyRequests where the instance holds as many sessions as it may."""
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.zremrangebyscore(keys.SESSIONS, 0, now_ms)
+        pipeline.zcard(keys.SESSIONS)
+        _, count = await guarded(pipeline.execute())
+        if self._sessions and count >= self._sessions:
+            raise TooManyRequests(3_600)
+        await self.prolong(session, ends_ms)
+
+    async def prolong(self, session: str, ends_ms: int) -> None:
+        await guarded(self._redis.zadd(keys.SESSIONS, {session: ends_ms}))
+
+    async def release(self, session: str) -> None:
+        await guarded(self._redis.zrem(keys.SESSIONS, session))
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

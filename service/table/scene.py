@@ -1,0 +1,28 @@
+"""R20: the scene's end takes away what lasts a scene."""
+
+from msgspec import Struct
+
+from service.systems.sixd6 import complications
+from service.systems.sixd6.complications import Lasts
+from service.table import decks
+from service.table.records import Marks
+from service.table.turn import Turn
+
+
+class SceneEnded(Struct, frozen=True, kw_only=True):
+    discarded: tuple[decks.DealtCard, ...]
+    event: str
+
+
+def end(turn: Turn) -> SceneEnded:
+    """Grave cards that last a scene are discarded, marks end; light cards stay."""
+    turn.allow()
+    grave = complications.cards(complications.Deck.GRAVE)
+    over = tuple(card for card in decks.active_cards(turn, within="grave") if grave[card.card].lasts is Lasts.SCENE)
+    for card in over:
+        number = int(card.id.rpartition("-")[2])
+        turn.put("d:grave", decks.put_down(turn.deck("grave"), (number,)))
+    turn.put("scene", Marks())
+    facts = SceneEnded(discarded=over, event=turn.next_event)
+    turn.tell("scene.ended", facts)
+    return facts
