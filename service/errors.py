@@ -17,6 +17,10 @@ GameError
 ├── NothingToHeal         the track is at 0
 ├── HealingCooldown       rolled less than two hours ago (R14)
 ├── HealingWindowFull     a tier was healed in this window already (R15)
+├── HitAlreadyResolved    a pending hit that somebody else has resolved
+├── NobodyToPick          a card that must pick somebody, and nobody is there
+├── VersionMoved          If-Match names a version that is not the current one
+├── CannotUndo            later steps touched the same things
 └── KeyReused             an idempotency key that came with another request before
 """
 
@@ -107,6 +111,38 @@ class QuotaExceeded(GameError):
     def __init__(self, what: str, most: int) -> None:
         super().__init__(what, most)
         self.what, self.most = what, most
+
+
+class HitAlreadyResolved(GameError):
+    """The pending hit `hit` is over."""
+
+    def __init__(self, hit: str) -> None:
+        super().__init__(hit)
+        self.hit = hit
+
+
+class NobodyToPick(GameError):
+    """No present character can be picked for `card`."""
+
+    def __init__(self, card: str) -> None:
+        super().__init__(card)
+        self.card = card
+
+
+class VersionMoved(GameError):
+    """The current version is `current`."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(current)
+        self.current = current
+
+
+class CannotUndo(GameError):
+    """`event` changed things that the `later` events changed again."""
+
+    def __init__(self, event: str, later: tuple[str, ...]) -> None:
+        super().__init__(event, later)
+        self.event, self.later = event, later
 
 
 class KeyReused(GameError):

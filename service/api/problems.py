@@ -9,15 +9,18 @@ from service.api.answers import Text
 from service.dice import FacesMismatch, Throw
 from service.errors import (
     BurnTooLarge,
+    CannotUndo,
     CardNotThere,
     DeckExhausted,
     GameError,
     HealingCooldown,
     HealingRefused,
     HealingWindowFull,
+    HitAlreadyResolved,
     InUse,
     InvalidValue,
     KeyReused,
+    NobodyToPick,
     NotAllowed,
     NothingToHeal,
     NotThere,
@@ -25,6 +28,7 @@ from service.errors import (
     QuotaExceeded,
     TierSizeUnknown,
     Unauthorized,
+    VersionMoved,
     WastedBurn,
 )
 from service.systems.sixd6.healing import Care
@@ -70,6 +74,9 @@ STATUS: dict[str, tuple[int, dict[str, Any]]] = {
     "nothing-to-heal": (409, {"care": Care, "patient": Name}),
     "deck-exhausted": (409, {"wanted": Cards, "left": Cards}),
     "card-not-there": (409, {"card": Name}),
+    "hit-already-resolved": (409, {"hit": Name}),
+    "cannot-undo": (409, {"later": Annotated[list[Name], Meta(max_length=500, description="Events in the way.")]}),
+    "nobody-to-pick": (409, {}),
     "deck-in-use": (409, {"active": Cards}),
     "character-in-use": (409, {"active": Cards}),
     "quota-exceeded": (409, {"most": Annotated[int, Meta(ge=0)]}),
@@ -212,6 +219,14 @@ TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     ),
     QuotaExceeded: lambda error, place: Refusal(
         "quota-exceeded", faults=((place, f"quota.{error.what}", {"most": error.most}),), members={"most": error.most}
+    ),
+    HitAlreadyResolved: lambda error, place: Refusal(
+        "hit-already-resolved", members={"hit": error.hit[:100]}, hit=error.hit[:100]
+    ),
+    NobodyToPick: lambda error, place: Refusal("nobody-to-pick"),
+    VersionMoved: lambda error, place: Refusal("precondition-failed", headers={"ETag": f'"{error.current}"'}),
+    CannotUndo: lambda error, place: Refusal(
+        "cannot-undo", members={"later": list(error.later)}, event=error.event, later=", ".join(error.later[:5])
     ),
     KeyReused: lambda error, place: Refusal("idempotency-key-reused"),
     TierSizeUnknown: lambda error, place: _healing("tier-size-unknown", error),

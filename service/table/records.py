@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from service.systems.burn2d6.action import Stat
+from service.systems.sixd6.character import Aptitude, Qualification
+from service.systems.sixd6.damage import Composure, Grit, Protection, Threat
 from service.systems.sixd6.healing import Level, RollLimit, TierSize, Timers, Track
 from service.words import Lang
 
@@ -121,9 +124,85 @@ class OwnCard(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Marks(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Field `scene`: what grave cards leave on the table until the scene ends (R20)."""
+    """Field `scene`: what grave cards leave on the table (A7), until the scene ends (R20) or their card is discarded."""
 
     suspects: tuple[str, ...] = ()
+    authority: str | None = None
+    chosen: dict[str, str] = field(default_factory=dict)
+    """Whom a card picked, by the card's id."""
+    breakdown: str | None = None
+    """Card of the team breakdown in force."""
+    last_qualification: Qualification | None = None
+    patch: str | None = None
+    """Card of the unstable patch in force."""
+    synchronised: Aptitude | None = None
+
+
+class SixD6Sheet(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Field `s:` + the character's id. `version` is the session's version that last changed it."""
+
+    version: int
+    aptitudes: dict[Aptitude, int] = field(default_factory=dict)
+    qualifications: dict[Qualification, int] = field(default_factory=dict)
+    damage: Level = 0
+    trauma: Level = 0
+    protections: tuple[Protection, ...] = ()
+
+    def base(self, aptitude: Aptitude, qualification: Qualification) -> int:
+        """Base dice of a pool (A1)."""
+        return self.aptitudes.get(aptitude, 0) + self.qualifications.get(qualification, 0)
+
+
+class PendingHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Field `p:` + the hit's id: a hit that waits for its soak, or for its conversions; or one that is over."""
+
+    character: str
+    die: Threat
+    protections: tuple[Protection, ...] = ()
+    """Set against the hit when it struck."""
+    faces: tuple[int, ...] = ()
+    """All faces so far, the damage die's first: with them the rule gives the same hit again."""
+    soak: Grit | Composure | None = None
+    """Rolled already: only the conversions are left to choose."""
+    resolved: bool = False
+
+
+class Burnable(Struct, frozen=True, omit_defaults=True):
+    value: int
+    burned: int = 0
+
+
+class Slot(Struct, frozen=True, omit_defaults=True):
+    name: str
+    value: int
+    burned: int = 0
+
+
+class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Burns since the story began (B5)."""
+
+    stat_burns: int = 0
+    slot_burns: int = 0
+    stats_burned_out: int = 0
+
+
+class BurnSheet(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Field `b:` + the character's id. `version` is the session's version that last changed it."""
+
+    version: int
+    stats: dict[Stat, Burnable] = field(default_factory=dict)
+    slots: tuple[Slot, ...] = ()
+    surge: bool = True
+    tally: Tally = Tally()
+
+
+class Opponent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Field `o:` + its id (B4)."""
+
+    name: str
+    burn_max: int
+    action_difficulty: int = 0
+    burns: int = 0
 
 
 class Actor(Struct, frozen=True, kw_only=True, omit_defaults=True):

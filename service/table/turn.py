@@ -12,6 +12,7 @@ from service.errors import NotAllowed, NotThere
 from service.table.clock import elapsed_ms
 from service.table.records import (
     Actor,
+    BurnSheet,
     Character,
     Clock,
     Counts,
@@ -19,8 +20,11 @@ from service.table.records import (
     Event,
     Head,
     Marks,
+    Opponent,
     OwnCard,
+    PendingHit,
     Role,
+    SixD6Sheet,
     Token,
 )
 
@@ -38,6 +42,10 @@ TYPES: dict[str, Any] = {
     "c:": Character,
     "d:": Deck,
     "t:": tuple[OwnCard, ...],
+    "s:": SixD6Sheet,
+    "p:": PendingHit,
+    "b:": BurnSheet,
+    "o:": Opponent,
 }
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from service.systems.sixd6.character import CARE_POOLS, HOME, SOAK_POOLS
 from service.systems.sixd6.complications import Deck, Lasts, cards
 from service.systems.sixd6.damage import Protection, Threat
 from service.systems.sixd6.pool import SUCCESSES_NEEDED, Difficulty, Outcome
@@ -11,25 +12,6 @@ from service.words import Words
 
 Id = Annotated[str, Meta(max_length=64)]
 Said = Annotated[str, Meta(max_length=1_000)]
-
-# A1: each qualification under its home aptitude; any goes with any.
-QUALIFICATIONS = {
-    "physique": ("endurance", "mobility", "hardware"),
-    "reactivity": ("contact", "dodge", "piloting"),
-    "cognition": ("analysis", "software", "logistics"),
-    "perception": ("inspection", "vigilance", "stealth"),
-    "social": ("ascendancy", "protocol", "negotiation"),
-    "control": ("wetware", "shooting", "resilience"),
-}
-
-# A6: who rolls what for each care.
-CARES = {
-    "treat_damage": ("control", "wetware", "damage"),
-    "calm_self": ("control", "resilience", "trauma"),
-    "calm_other": ("social", "ascendancy", "trauma"),
-}
-
-SOAKS = {"grit": ("physique", "endurance"), "composure": ("control", "resilience")}
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -126,11 +108,11 @@ def refer(words: Words) -> SixD6Reference:
     return SixD6Reference(
         aptitudes=tuple(
             AptitudeEntry(id=each, label=label("aptitude", each), about=about("aptitude", each), qualifications=own)
-            for each, own in QUALIFICATIONS.items()
+            for each, own in HOME.items()
         ),
         qualifications=tuple(
             QualificationEntry(id=each, label=label("qualification", each), aptitude=aptitude)
-            for aptitude, own in QUALIFICATIONS.items()
+            for aptitude, own in HOME.items()
             for each in own
         ),
         difficulties=tuple(
@@ -144,11 +126,11 @@ def refer(words: Words) -> SixD6Reference:
         ),
         soaks=tuple(
             PoolEntry(id=each, label=label("soak", each), about=about("soak", each), aptitude=pool[0], qualification=pool[1])
-            for each, pool in SOAKS.items()
+            for each, pool in SOAK_POOLS.items()
         ),
         cares=tuple(
             PoolEntry(id=each, label=label("care", each), about=about("care", each), aptitude=pool[0], qualification=pool[1])
-            for each, pool in CARES.items()
+            for each, pool in CARE_POOLS.items()
         ),
         decks=tuple(DeckEntry(id=each, label=label("deck", each), cards=_cards(each, words)) for each in Deck),
         rulings=tuple(RulingEntry(id=f"R{number}", text=words(f"ruling.R{number}")) for number in range(21)),
