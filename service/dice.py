@@ -114,21 +114,27 @@ class GivenFaces(Dice):
         self._rolled_rest = False
 
     def throw(self, *throws: Throw) -> list[int]:
-        return [face for number, throw in enumerate(throws) for face in self._take(throw, throws[number + 1 :])]
+        faces: list[int] = []
+        for number, throw in enumerate(throws):
+            given = self._given(throw, throws[number + 1 :])
+            faces += given
+            if len(given) < throw.count:
+                return faces + self._roll_rest(_needed(throw, len(given), throws[number + 1 :]))
+        return faces
 
-    def _take(self, throw: Throw, later: tuple[Throw, ...]) -> list[int]:
+    def _given(self, throw: Throw, later: tuple[Throw, ...]) -> list[int]:
         faces = list(self._faces[self._used : self._used + throw.count])
-        missing = throw.count - len(faces)
         wrong = next((at for at, face in enumerate(faces) if not 1 <= face <= throw.sides), None)
         if wrong is not None:
             raise FacesMismatch(at=self._used + wrong, sides=throw.sides, needed=_needed(throw, wrong, later))
-        if missing and self._rest is None:
-            raise FacesMismatch(at=len(self._faces), needed=_needed(throw, len(faces), later))
         self._used += len(faces)
-        if missing and self._rest is not None:
-            self._rolled_rest = True
-            faces += self._rest.throw(Throw(throw.sides, throw.kind, throw.wave, missing))
         return faces
+
+    def _roll_rest(self, missing: tuple[Throw, ...]) -> list[int]:
+        if self._rest is None:
+            raise FacesMismatch(at=len(self._faces), needed=missing)
+        self._rolled_rest = True
+        return self._rest.throw(*missing)
 
     def finish(self) -> Source:
         """Where the faces came from. Raises FacesMismatch, with nothing needed, when some were left over."""

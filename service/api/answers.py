@@ -7,10 +7,11 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, field
 from msgspec.structs import FieldInfo, fields
 
 from service.dice import Source
-from service.table.visibility import Visibility
+from service.table.audience import Visibility
 from service.words import Lang, Words
 
-NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]*(?![\s\S])"
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069"
+NO_CONTROLS = rf"^[^{CONTROL}]*(?![\s\S])"
 """Neither control characters nor anything that turns the direction of the text around it."""
 
 Text = Annotated[str, Meta(max_length=10_000, description="One human sentence in the asked language, ready for a chat.")]
@@ -107,8 +108,8 @@ def shortened(sentence: str, most: int | None) -> str:
     if most is None or len(sentence) <= most:
         return sentence
     words = sentence[:most].rsplit(maxsplit=1)
-    kept = words[0] if len(words) == 2 and len(words[0]) > most // 2 else _graphemes(sentence, most - 1)
-    return f"{kept.rstrip(' ,;:·+→')}…"
+    kept = words[0] if len(words) == 2 and len(words[0]) > most // 2 else sentence[: most - 1]
+    return f"{_graphemes(sentence, len(kept.rstrip(' ,;:·+→')))}…"
 
 
 def _graphemes(text: str, most: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from service.api import presentation
 from service.api.decoding import decode_pairs
 from service.api.operation import FORM, JSON, PLAIN, PROBLEM, Operation
-from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, about_tag, in_path, in_query
+from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, tag
 from service.api.problems import KINDS, STATUS, schema_name
 from service.api.schemas import REF, Schema, Schemas, reached
 from service.words import Lang
@@ -26,8 +26,20 @@ FROM_THE_EDGE = ("uri-too-long", "headers-too-large")
 IN_PATH = re.compile(r"\{(\w+):\w+\}")
 
 
-def document(operations: Iterable[Operation], public_url: str, recorded: Mapping[str, Any] = RECORDED) -> dict[str, Any]:
-    return Contract(list(operations), recorded).document(public_url or "/")
+def document(operations: Iterable[Operation], public_url: str) -> dict[str, Any]:
+    return illustrated(Contract(list(operations)).document(public_url or "/"), RECORDED)
+
+
+def illustrated(contract: dict[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """The contract with the recorded answers as its examples."""
+    for operation in (operation for path in contract["paths"].values() for operation in path.values()):
+        answer = recorded["answers"].get(operation["operationId"])
+        for success in (told for status, told in operation["responses"].items() if status in ("200", "201") and answer):
+            success["content"][JSON]["example"] = answer
+            success["content"][PLAIN]["example"] = f"{answer.get('public_text', answer['text'])}\n"
+    for code, example in contract["components"]["examples"].items():
+        example["value"] = recorded["problems"].get(code)
+    return contract
 
 
 def encoded(contract: Mapping[str, Any]) -> bytes:
@@ -37,8 +49,8 @@ def encoded(contract: Mapping[str, Any]) -> bytes:
 class Contract:
     """Writes one document. What several operations share goes to the components, under its name."""
 
-    def __init__(self, operations: Sequence[Operation], recorded: Mapping[str, Any]) -> None:
-        self._operations, self._recorded = operations, recorded
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._operations = operations
         bodies = [kind for each in operations for kind in (each.body, each.query, each.form) if kind]
         answers = [kind for each in operations for kind in (each.answer, each.also) if kind]
         self._schemas = Schemas([presentation.Asked, *bodies], [*answers, *KINDS.values()])
@@ -54,7 +66,7 @@ class Contract:
             "openapi": "3.1.0",
             "info": INFO,
             "servers": [{"url": server}],
-            "tags": [{"name": tag, "description": about_tag(tag)} for tag in tags],
+            "tags": [tag(name) for name in tags],
             "paths": paths,
             "components": {"schemas": schemas, **{kind: self._shared[kind] for kind in sorted(self._shared)}},
         }
@@ -86,20 +98,16 @@ class Contract:
     def _parameters(self, operation: Operation) -> list[Part]:
         common = self._schemas.flat(presentation.Asked, operation.spoken)["properties"]
         return [
-            *(self._place(name, operation) for name in IN_PATH.findall(operation.path)),
+            *(self._share("parameters", name, in_path(name)) for name in IN_PATH.findall(operation.path)),
             *(self._query(operation) if operation.query else []),
             *(self._share("parameters", name, in_query(name, common[name])) for name in ("lang", "format", "max")),
             *(self._share("parameters", name, ASKED[name]) for name in _headers_asked(operation)),
         ]
 
-    def _place(self, name: str, operation: Operation) -> Part:
-        told = operation.example or {}
-        return self._share("parameters", name, in_path(name) | ({"example": told[name]} if name in told else {}))
-
     def _query(self, operation: Operation) -> list[Part]:
         kind: Any = operation.query
         schema = self._schemas.flat(kind, operation.spoken)
-        examples = _read(operation.example, kind, operation)
+        examples = _read(operation.example, kind, operation) or {}
         return [
             in_query(name, member, required=name in schema["required"])
             | ({"example": examples[name]} if name in examples else {})
@@ -112,7 +120,9 @@ class Contract:
             name = operation.form.__name__
             self._schemas.components[name] = self._schemas.flat(operation.form, operation.spoken)
             example = _read(operation.form_example, operation.form, operation)
-            content[FORM] = _shown({"$ref": REF.format(name=name)}, example)
+            lists = [member for member, told in self._schemas.components[name]["properties"].items() if "items" in told]
+            encoding = {member: {"style": "form", "explode": False} for member in lists}
+            content[FORM] = {**_shown({"$ref": REF.format(name=name)}, example), "encoding": encoding}
         return {"required": True, "content": content}
 
     # Answers.
@@ -121,7 +131,7 @@ class Contract:
         codes = sorted({*operation.problems, *FROM_THE_EDGE}, key=list(STATUS).index)
         by_status = sorted(codes, key=lambda code: STATUS[code][0])
         return {
-            str(operation.status): self._success(operation),
+            **self._successes(operation),
             **({"304": self._not_modified()} if operation.tagged else {}),
             **{
                 str(status): self._problems(status, list(group), operation)
@@ -132,17 +142,16 @@ class Contract:
     def _headers(self, *names: str) -> Part:
         return {name: self._share("headers", name, HEADERS[name]) for name in ("X-Request-Id", "Content-Language", *names)}
 
-    def _success(self, operation: Operation) -> Part:
+    def _successes(self, operation: Operation) -> Part:
+        statuses = (200, 201) if operation.may_create else (operation.status,)
+        return {str(status): self._success(status, operation) for status in statuses}
+
+    def _success(self, status: int, operation: Operation) -> Part:
         carried = {"Cache-Control": operation.fresh, "ETag": operation.tagged, "Idempotency-Replayed": operation.keyed}
-        answer = self._recorded["answers"].get(operation.id)
-        text = f"{answer.get('public_text', answer['text'])}\n" if answer else None
         return {
             "description": operation.summary,
-            "headers": self._headers(*OF_STATUS.get(operation.status, []), *(name for name in carried if carried[name])),
-            "content": {
-                JSON: _shown(self._answer(operation), answer),
-                PLAIN: _shown({"type": "string"}, text),
-            },
+            "headers": self._headers(*OF_STATUS.get(status, []), *(name for name in carried if carried[name])),
+            "content": {JSON: {"schema": self._answer(operation)}, PLAIN: {"schema": {"type": "string"}}},
         }
 
     def _answer(self, operation: Operation) -> Part:
@@ -164,22 +173,19 @@ class Contract:
         refs = {code: self._schemas.answered[KINDS[code]] for code in codes}
         told_apart = {"propertyName": "code", "mapping": {code: ref["$ref"] for code, ref in refs.items()}}
         schema = refs[codes[0]] if len(codes) == 1 else {"oneOf": list(refs.values()), "discriminator": told_apart}
-        examples = {code: self._example(code) for code in codes if code in self._recorded["problems"]}
+        titles = {code: words(f"problem.{code}.title") for code in codes}
+        examples = {code: self._share("examples", code, {"summary": title}) for code, title in titles.items()}
         answer = {
-            "description": " · ".join(words(f"problem.{code}.title") for code in codes),
+            "description": " · ".join(titles.values()),
             "headers": self._headers("Cache-Control", *OF_STATUS.get(status, [])),
             "content": {PROBLEM: {"schema": schema, "examples": examples}, PLAIN: {"schema": {"type": "string"}}},
         }
         name = schema_name(codes[0]).removesuffix("Problem")
         return self._share("responses", name, answer) if len(codes) == 1 else answer
 
-    def _example(self, code: str) -> Part:
-        value = self._recorded["problems"][code]
-        return self._share("examples", code, {"summary": value["title"], "value": value})
-
 
 def _shown(schema: Schema, example: object) -> Part:
-    return {"schema": schema, "example": example} if example else {"schema": schema}
+    return {"schema": schema} if example is None else {"schema": schema, "example": example}
 
 
 def _headers_asked(operation: Operation) -> list[str]:
@@ -192,10 +198,9 @@ def _headers_asked(operation: Operation) -> list[str]:
     return [name for name in asked if asked[name]]
 
 
-def _read(example: Mapping[str, object] | None, kind: Any, operation: Operation) -> dict[str, Any]:
+def _read(example: Mapping[str, object] | None, kind: Any, operation: Operation) -> dict[str, Any] | None:
     """The values that a flat example has once it is read."""
     if example is None:
-        return {}
-    given = [(name, str(value)) for name, value in example.items() if name in kind.__struct_fields__]
-    read = decode_pairs(given, kind, operation.spoken, "query")
-    return {name: msgspec.to_builtins(getattr(read, name)) for name, _ in given}
+        return None
+    read = decode_pairs([(name, str(value)) for name, value in example.items()], kind, operation.spoken, "query")
+    return {name: msgspec.to_builtins(getattr(read, name)) for name in example}

@@ -10,6 +10,7 @@ from service.api.problems import Refusal
 from service.api.tables import Command, Keyed, card_names, shown_type
 from service.systems.sixd6 import complications
 from service.table import decks, scene
+from service.table.audience import Visibility
 from service.table.characters import Identifier
 from service.table.decks import (
     CardId,
@@ -27,7 +28,6 @@ from service.table.decks import (
 )
 from service.table.records import OwnCard
 from service.table.turn import EVERYTHING, Turn
-from service.table.visibility import Visibility
 from service.words import Words
 
 Cards = Annotated[tuple[CardId, ...], Meta(min_length=1, max_length=decks.MOST_CARDS)]

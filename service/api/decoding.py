@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cache
@@ -53,45 +54,54 @@ def _has_sets(type_: Any) -> bool:
 
 
 def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
-    """The items that stand twice in what is read as a set."""
+    """The items that stand twice in what is read as a set, and the keys that stand twice in one object."""
     match info, value:
+        case inspect.Metadata(type=inner), _:
+            return _repeats(value, inner, at)
         case inspect.StructType(fields=members), dict():
             inside = [
                 (value[each.encode_name], each.type, f"{at}.{each.encode_name}")
                 for each in members
                 if each.encode_name in value
             ]
-            return [found for each in inside for found in _repeats(*each)]
+            return _keys_twice(value, at) + [found for each in inside for found in _repeats(*each)]
+        case inspect.DictType(value_type=item), dict():
+            return _keys_twice(value, at) + [found for n in value for found in _repeats(value[n], item, f"{at}.{n}")]
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item), list():
             return [found for n, each in enumerate(value) for found in _repeats(each, item, f"{at}[{n}]")]
         case inspect.UnionType(types=types), _:
-            return [found for each in types for found in _repeats(value, each, at)]
+            return next((found for each in types if (found := _repeats(value, each, at))), [])
         case inspect.FrozenSetType(), list():
-            return [(f"{at}[{n}]", "repeated", {}) for n, each in enumerate(value) if each in value[:n]]
+            first: dict[str, int] = {}
+            words = [(n, each) for n, each in enumerate(value) if isinstance(each, str)]
+            return [(f"{at}[{n}]", "repeated", {}) for n, each in words if first.setdefault(each, n) < n]
         case _:
             return []
 
 
+class Twice(dict[str, Any]):
+    """An object, with the names that were more than one of its keys."""
+
+    names: tuple[str, ...] = ()
+
+
+def _keys_twice(value: dict[str, Any], at: str) -> list[Found]:
+    return [(f"{at}.{name}", "repeated", {}) for name in value.names] if isinstance(value, Twice) else []
+
+
 def _explain(body: bytes, type_: Any, error: Exception) -> NoReturn:
-    value, repeated = _parsed(body)
+    value = _parsed(body)
     if not isinstance(error, (msgspec.ValidationError, Repeated)):
         at = re.search(r"byte (\d+)", str(error))
         raise _malformed(int(at[1]) if at else len(body)) from None
-    found: list[Found] = [(f"body.{key}", "repeated", {}) for key in repeated] or wrong_members(value, type_)
+    found = _repeats(value, inspect.type_info(type_), "body") or wrong_members(value, type_)
     raise Refusal("invalid-request", faults=tuple(found or [("body", *_worded(str(error)))])) from None
 
 
-def _parsed(body: bytes) -> tuple[Any, list[str]]:
-    repeated: list[str] = []
-
-    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in members]
-        repeated.extend(sorted({name for name in names if names.count(name) > 1}))
-        return dict(members)
-
+def _parsed(body: bytes) -> Any:
     try:
         text = body.decode()
-        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=pairs)
+        return json.loads(text, parse_constant=_no_constant, parse_int=_integer, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise _malformed(error.start) from None
     except json.JSONDecodeError as error:
@@ -100,7 +110,13 @@ def _parsed(body: bytes) -> tuple[Any, list[str]]:
         raise _malformed(max(body.find(str(error).encode()), 0)) from None
     except RecursionError:
         raise _malformed(0) from None
-    return value, repeated
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = Twice(pairs)
+    if len(read) < len(pairs):
+        read.names = tuple(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+    return read
 
 
 class Constant(Exception):
@@ -112,7 +128,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _integer(digits: str) -> int:
-    """Numbers beyond every bound of ours are cut to one that is still beyond it: thousands of digits cost too much."""
+    """A number beyond every bound of ours is cut to one that is still beyond it: thousands of digits cost too much."""
     return int(digits[:25])
 
 
@@ -289,13 +305,13 @@ def _reader(info: inspect.Type, spoken: Spoken) -> Callable[[str], object]:
             return str
 
 
-CANONICAL = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)")
 
 
 def _read_integer(text: str) -> int:
     if not CANONICAL.fullmatch(text):
         raise Unreadable("not_decimal")
-    return int(text)
+    return _integer(text)
 
 
 def _read_bool(text: str) -> bool:

@@ -14,7 +14,7 @@ from service.api.problems import refusal_of
 from service.dice import Dice, GivenFaces, Source
 from service.errors import GameError
 from service.systems.game import Game, Nothing, Question, Roll
-from service.table.visibility import Visibility
+from service.table.audience import Visibility
 from service.words import Lang, Words
 
 MOST_IN_A_BATCH = 20
@@ -26,7 +26,7 @@ class System(Struct, frozen=True, kw_only=True):
     reference: Annotated[str, Meta(max_length=2_000, description="Path of its reference.")]
 
 
-class Systems(Answer, frozen=True, kw_only=True):
+class SystemList(Answer, frozen=True, kw_only=True):
     systems: Annotated[list[System], Meta(max_length=20)]
 
 
@@ -42,7 +42,7 @@ class Table:
         return [*rolls, *(self._question_route(each) for each in self.game.questions), self._reference_route()]
 
     def _operation(self, path: str, **told: Any) -> Operation:
-        return Operation(path=f"/v1/{self.game.id}/{path}", tag=self.game.name, words=self.words, spoken=self.spoken, **told)
+        return Operation(path=f"/v1/{self.game.id}/{path}", tag=self.game.id, words=self.words, spoken=self.spoken, **told)
 
     def _roll_routes(self, roll: Roll[Any, Any]) -> list[HTTPRouteHandler]:
         bounds = {"largest_die": roll.largest_die, "most_faces": roll.most_faces}
@@ -179,9 +179,9 @@ def systems_route(tables: list[Table], words: dict[Lang, Words], prefix: str) ->
         System(id=each.game.id, name=each.game.name, reference=f"{prefix}/v1/{each.game.id}/reference") for each in tables
     ]
 
-    async def play(call: Call, asked: None) -> Systems:
+    async def play(call: Call, asked: None) -> SystemList:
         text = call.words("say.systems", games=call.words.listed(each.name for each in listed))
-        return Systems(systems=listed, text=call.said(text), lang=call.words.lang)
+        return SystemList(systems=listed, text=call.said(text), lang=call.words.lang)
 
     operation = Operation(
         id="systems",
@@ -190,7 +190,7 @@ def systems_route(tables: list[Table], words: dict[Lang, Words], prefix: str) ->
         tag="Service",
         summary="Games played here",
         about="Their ids stand in every path.",
-        answer=Systems,
+        answer=SystemList,
         words=words,
         spoken=NOTHING_SPOKEN,
         tagged=True,

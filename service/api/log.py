@@ -21,10 +21,10 @@ from service.api.tables import SESSION, Command, ShownCard, Tables, session_id, 
 from service.store.log import Entry, Expired, Log
 from service.store.steps import seat
 from service.table import characters, decks, healing, rolls, scene, session, state
+from service.table.audience import Role, Visibility, sees
 from service.table.clock import rfc3339
-from service.table.records import Role, Token
+from service.table.records import Token
 from service.table.turn import EVERYTHING
-from service.table.visibility import Visibility, sees
 from service.words import Words
 
 Said = Callable[[Any, Words], str]

@@ -160,12 +160,12 @@ def respond(call: Call, answer: Any) -> ASGIResponse:
         body, media_type = encoder.encode(answer), JSON
     if operation.tagged:
         headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-        if _has(call.request, headers["ETag"]):
+        if has(call.request, headers["ETag"]):
             return ASGIResponse(status_code=304, headers=headers)
     return reply(call.request, body, media_type, headers, call.made[-1] if call.made else operation.status)
 
 
-def _has(request: Request[Any, Any, Any], tag: str) -> bool:
+def has(request: Request[Any, Any, Any], tag: str) -> bool:
     known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     return tag in known or known == ["*"]
 

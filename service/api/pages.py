@@ -11,7 +11,7 @@ from litestar.response.base import ASGIResponse
 from msgspec import Meta
 
 from service.api.answers import Answer
-from service.api.operation import JSON, Call, Operation, reply, route
+from service.api.operation import JSON, Call, Operation, has, reply, route
 from service.api.presentation import NOTHING_SPOKEN
 from service.api.problems import STATUS, Refusal
 from service.store.steps import Store
@@ -89,7 +89,6 @@ class Pages:
             about="Every problem's `type` is the address of its page.",
             answer=ProblemPage,
             refuses=("not-found",),
-            example={"code": "faces-mismatch"},
             tagged=True,
         )
         return route(operation, play)
@@ -120,7 +119,7 @@ def _file(request: Request[Any, Any, Any], path: Path, headers: dict[str, str]) 
 
 def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> ASGIResponse:
     tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-    if request.headers.get("if-none-match") == tag:
+    if has(request, tag):
         return ASGIResponse(status_code=304, headers={**headers, "ETag": tag})
     return reply(request, body, media_type, {**headers, "ETag": tag, "Cache-Control": "no-cache"})
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from service import __version__
 from service.api.schemas import REF, Schema
+from service.systems import SYSTEMS
 
 Part = dict[str, Any]
 
@@ -17,15 +18,18 @@ INFO = {
     "license": {"name": "MIT", "identifier": "MIT"},
 }
 
-TAGS = {
+ABOUT = {
     "Service": "What the service says of itself.",
     "Table": "One game table: its session, its tokens, its clock, its characters and its decks.",
 }
+"""What the operations of a tag are about. A game needs no line here."""
 
 
-def about_tag(tag: str) -> str:
-    """A game needs no line in TAGS."""
-    return TAGS.get(tag, f"The rules of {tag}. Nothing is remembered.")
+def tag(name: str) -> Part:
+    if name not in SYSTEMS:
+        return {"name": name, "description": ABOUT[name]}
+    shown = SYSTEMS[name].name
+    return {"name": name, "x-displayName": shown, "description": f"The rules of {shown}. Nothing is remembered."}
 
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "A token of the session in the path."}
@@ -75,13 +79,22 @@ ASKED = {
     "X-Request-Id": _asked("X-Request-Id", "Comes back, if it is 1–64 of A–Z a–z 0–9 . _ - ; else the service makes one."),
 }
 
-# Members of a path, where there is more to say than whose id it is.
-PLACES = {"code": {"description": "Code of a problem.", "schema": {"type": "string", "maxLength": 64}}}
+# Members of a path: what they are, and one of them.
+PLACES = {
+    "care": ("A care: `treat_damage`, `calm_self` or `calm_other`.", "treat_damage"),
+    "character": ("Id of the character.", "zoe"),
+    "code": ("Code of a problem.", "faces-mismatch"),
+    "deck": ("Id of the deck: `light`, `grave` or one of the table's own.", "light"),
+    "event": ("Id of the event.", "3"),
+    "session": ("Id of the session.", "5e551000000000000001"),
+    "token": ("Id of the token, which is not the token.", "70ce40000001"),
+}
 
 
 def in_path(name: str) -> Part:
-    plain = {"description": f"Id of the {name}.", "schema": {"type": "string", "maxLength": 64}}
-    return {"name": name, "in": "path", "required": True, **PLACES.get(name, plain)}
+    description, example = PLACES.get(name, (f"Id of the {name}.", name))
+    schema = {"type": "string", "maxLength": 64}
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema, "example": example}
 
 
 def in_query(name: str, schema: Schema, *, required: bool = False) -> Part:

@@ -1,5 +1,6 @@
 """How an answer should look: its language, JSON or text, how long its sentence may be, and errors for deaf tools."""
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
@@ -85,7 +86,7 @@ def _shown(request: Request[Any, Any, Any], asked: Asked) -> Presentation:
 
 
 def _may_be_soft(request: Request[Any, Any, Any]) -> bool:
-    form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    form = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
     return request.scope["method"] in ("GET", "HEAD") or form
 
 
@@ -102,13 +103,18 @@ def language(accept_language: str) -> Lang | None:
 
 def _quality(parameters: str) -> float:
     try:
-        return float(parameters.strip().removeprefix("q=") or 1)
+        return float(parameters.strip().lower().removeprefix("q=") or 1)
     except ValueError:
         return 0
+
+
+REFUSED = re.compile(r"[^,]*;\s*q=0(?:\.0*)?\s*(?:,|(?![\s\S]))", re.IGNORECASE)
+"""A media range that the header says not to send. Litestar's own reading of Accept would send it."""
 
 
 @lru_cache(1_024)
 def accepted(accept: str) -> Format:
     """Text only where the header prefers it to JSON; what we cannot serve gets JSON."""
-    best = Accept(accept).best_match(["application/json", "text/plain"]) if accept else None
+    ranges = REFUSED.sub("", accept)
+    best = Accept(ranges).best_match(["application/json", "text/plain"]) if ranges else None
     return Format.TEXT if best == "text/plain" else Format.JSON

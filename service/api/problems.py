@@ -1,11 +1,12 @@
 """RFC 9457: what can go wrong, the status of each, and how an error becomes an answer. Messages have the wording."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct, field
 
-from service.api.answers import Text
+from service.api.answers import CONTROL, Text
 from service.dice import FacesMismatch, Throw
 from service.errors import (
     BurnTooLarge,
@@ -242,9 +243,12 @@ def refusal_of(error: GameError, place: Place) -> Refusal:
 
 def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     """The answer for a refusal: its detail is a sentence of its own, followed by the first fault."""
-    faults = [Fault(at=at, problem=_fault(words, problem, data)) for at, problem, data in refusal.faults[:100]]
+    faults = [
+        Fault(at=harmless(at)[:500], problem=harmless(_fault(words, problem, data)))
+        for at, problem, data in refusal.faults[:100]
+    ]
     said = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
-    detail = words(f"problem.{refusal.code}.detail", **said)
+    detail = harmless(words(f"problem.{refusal.code}.detail", **said))
     first = f" {faults[0].at}{words('say.colon')}{faults[0].problem}" if faults else ""
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",
@@ -257,6 +261,14 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
         errors=faults,
         **refusal.members,
     )
+
+
+CONTROLS = re.compile(f"[{CONTROL}]")
+
+
+def harmless(text: str) -> str:
+    """What a caller sent, as it may be said again: nothing in it breaks a line or turns the writing direction."""
+    return CONTROLS.sub("\ufffd", text)
 
 
 def _fault(words: Words, problem: str, data: Mapping[str, object]) -> str:

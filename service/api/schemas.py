@@ -110,6 +110,8 @@ def _finished(node: Any, found: dict[str, Schema]) -> Any:
     if not isinstance(node, dict):
         return node
     schema = {key: _finished(value, found) for key, value in node.items()}
+    if "default" in schema and schema["default"] is None:
+        del schema["default"]
     if isinstance(schema.get("enum"), list):
         schema = _closed_set(schema)
     if "minimum" in schema and schema["minimum"] == schema.get("maximum"):
@@ -151,8 +153,7 @@ def _open(schema: Schema, kind: type[Any] | None) -> Schema:
 
 def _not_null(member: Schema) -> Schema:
     arms = [arm for arm in member.get("anyOf", ()) if arm != NULL]
-    told = {key: value for key, value in member.items() if key != "anyOf" and not (key == "default" and value is None)}
-    return told | arms[0] if len(arms) == 1 else member
+    return {key: value for key, value in member.items() if key != "anyOf"} | arms[0] if len(arms) == 1 else member
 
 
 def _word(name: str, words: Mapping[str, Sequence[str]]) -> Schema:

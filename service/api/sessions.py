@@ -17,9 +17,10 @@ from service.store.steps import FIRST_LIFE_MS, Wish, seat, token_digest
 from service.systems.sixd6.healing import RollLimit, TierSize
 from service.table import clock as session_clock
 from service.table import session
+from service.table.audience import Role
 from service.table.characters import CharacterFacts, Identifier, facts_of
 from service.table.clock import ClockAction, rfc3339
-from service.table.records import Character, Head, ProvidedFaces, Reshuffle, Role, TableSettings, Token
+from service.table.records import Character, Head, ProvidedFaces, Reshuffle, TableSettings, Token
 from service.table.session import SessionFacts, SettingsChange, TokenFacts, TokenList
 from service.table.state import ClockFacts, clock_facts
 from service.table.turn import Turn

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Annotated, Any
 
 from litestar.handlers import HTTPRouteHandler
@@ -17,10 +16,9 @@ from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, Unauthorized
 from service.store.steps import Done, Store, Wish, seat
 from service.systems.sixd6 import complications
+from service.table.audience import Role, Visibility, sees
 from service.table.decks import DealtCard
-from service.table.records import Role
 from service.table.turn import Turn
-from service.table.visibility import Visibility, sees
 from service.words import Lang, Words
 
 SESSION = "/v1/sessions/{session:str}"
@@ -78,7 +76,9 @@ GAME_DECKS = frozenset(each.value for each in complications.Deck)
 CARDS = tuple[DealtCard, ...]
 
 
-@cache
+SHOWN: dict[str, type[Any]] = {}
+
+
 def shown_type(
     facts: type[Struct],
     *,
@@ -86,7 +86,10 @@ def shown_type(
     name: str | None = None,
     without: tuple[str, ...] = (),
 ) -> type[Any]:
-    """The answer of a table's facts: cards with their texts, and what every answer carries."""
+    """The answer of a table's facts: cards with their texts, and what every answer carries. Made once for each name."""
+    called = name or facts.__name__.removesuffix("Facts")
+    if called in SHOWN:
+        return SHOWN[called]
     cards: dict[str, Any] = {each.name: list[ShownCard] for each in fields(facts) if each.type == CARDS}
     parts = (carried, facts) if carried else (facts,)
     return joined(

@@ -6,9 +6,10 @@
 -- ARGV[2]  version that the play started from, 0 to create
 -- ARGV[3]  time that the play was played at, in ms
 -- ARGV[4]  life of the session from now, in ms: the first use's, or from the second on
--- ARGV[5]  reply, and ARGV[6] its life in ms
--- ARGV[7]  entries that the log keeps
--- ARGV[8…10]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
+-- ARGV[5]  1 if this is a use of the session, 0 if the same use has read before
+-- ARGV[6]  reply, and ARGV[7] its life in ms
+-- ARGV[8]  entries that the log keeps
+-- ARGV[9…11]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
 -- and last the fields wanted if the session moved (or * for all but the texts of own decks)
 --
 -- Returns  {'done', now_ms}
@@ -21,7 +22,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1])
 local creates = ARGV[1] == ''
-local sets, removes, events = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local sets, removes, events = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 if not creates and (not known[1] or not known[4]) then
   return {'gone'}
 end
@@ -32,7 +33,7 @@ end
 now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or now < tonumber(ARGV[3]) then
   local answer = {'moved', now, known[1], ARGV[1], known[4]}
-  local first = 11 + 2 * sets + removes + 2 * events
+  local first = 12 + 2 * sets + removes + 2 * events
   if ARGV[first] == '*' then
     local all = redis.call('HGETALL', KEYS[1])
     for i = 1, #all, 2 do
@@ -53,7 +54,7 @@ if (known[1] or '0') ~= ARGV[2] or now < tonumber(ARGV[3]) then
   return answer
 end
 
-local version, at = tonumber(ARGV[2]) + 1, 11
+local version, at = tonumber(ARGV[2]) + 1, 12
 redis.call('HSET', KEYS[1], 'version', version, 'seen', ARGV[3])
 for i = 1, sets do
   redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
@@ -64,13 +65,13 @@ for i = 1, removes do
   at = at + 1
 end
 for i = 0, events - 1 do
-  redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[7], version .. '-' .. i, 'event', ARGV[at], 'before', ARGV[at + 1])
+  redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[8], version .. '-' .. i, 'event', ARGV[at], 'before', ARGV[at + 1])
   at = at + 2
 end
-redis.call('SET', KEYS[3], ARGV[5], 'PX', ARGV[6])
+redis.call('SET', KEYS[3], ARGV[6], 'PX', ARGV[7])
 
 -- The first authorised use leaves the life that creation gave; from the second on each use renews it.
-local uses = creates and 0 or redis.call('HINCRBY', KEYS[1], 'uses', tonumber(known[3]) < 2 and 1 or 0)
+local uses = creates and 0 or redis.call('HINCRBY', KEYS[1], 'uses', tonumber(known[3]) < 2 and ARGV[5] or 0)
 if creates then
   redis.call('HSET', KEYS[1], 'uses', 0)
 end

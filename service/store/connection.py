@@ -12,8 +12,9 @@ from redis.exceptions import NoScriptError, RedisError
 
 MOST_CONNECTIONS = 16
 WAIT_FOR_CONNECTION_S = 1.0
-SOCKET_TIMEOUT_S = 2.0
-CONNECT_TIMEOUT_S = 1.0
+SOCKET_TIMEOUT_S = 0.9
+"""Under half of a step's deadline: a reply that does not come can be asked for once more."""
+CONNECT_TIMEOUT_S = 0.9
 
 
 class StoreUnavailable(Exception):

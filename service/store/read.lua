@@ -4,7 +4,8 @@
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
 -- ARGV[1]  field of the caller's token
 -- ARGV[2]  life from the second use on, in ms
--- ARGV[3…] fields wanted, or * for all but the texts of own decks
+-- ARGV[3]  1 if this is a use of the session, 0 if the same use has read before
+-- ARGV[4…] fields wanted, or * for all but the texts of own decks
 --
 -- Returns  {now_ms}: no such session, or no such token
 --          {now_ms, version, reply or nil, ms left to live, field, value or nil, …}
@@ -21,7 +22,7 @@ now = math.max(now, tonumber(known[2]))
 -- A session that is used a second time is there to stay.
 local uses = tonumber(known[3])
 if uses < 2 then
-  uses = redis.call('HINCRBY', KEYS[1], 'uses', 1)
+  uses = redis.call('HINCRBY', KEYS[1], 'uses', ARGV[3])
 end
 if uses >= 2 then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -29,7 +30,7 @@ if uses >= 2 then
 end
 
 local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4]}
-local first = 3
+local first = 4
 if ARGV[first] == '*' then
   local all = redis.call('HGETALL', KEYS[1])
   for i = 1, #all, 2 do

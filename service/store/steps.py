@@ -65,6 +65,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     """Fields that the play is known to read; others are fetched when it asks."""
     key: str | None = None
     fingerprint: str = ""
+    expects: int | None = None
+    """Version of the thing to change, as If-Match names it."""
 
 
 class Done(Struct, Generic[T], frozen=True):
@@ -108,14 +110,14 @@ class Store:
 
     async def look(self, at: Seat, see: Callable[[Turn], T], wants: Iterable[str] = ()) -> Done[T]:
         """What `see` makes of the session now; nothing is written. Raises Unauthorized, StoreUnavailable."""
-        wanted = ("head", "clock", *wants)
+        wanted, use = _wanted("head", "clock", *wants), 1
         while True:
-            known, _, left_ms = await self._read(at, wanted, "")
+            known, _, left_ms = await self._read(at, wanted, "", use)
             turn = self._turn(at, known, Tape(self.chance), None, fresh=True)
             try:
                 return Done(see(turn), turn.token, turn.now_ms, turn.head.lang, expires_ms=known.now_ms + left_ms)
             except Unread as unread:
-                wanted = _more(wanted, unread.field)
+                wanted, use = _wanted(*wanted, unread.field), 0
 
     # Playing.
 
@@ -132,22 +134,22 @@ class Store:
     async def _play(self, at: Seat, wish: Wish) -> Done[Any]:
         key = _reply_key(at, wish.key)
         dice = Tape(self.chance)
-        wanted = ("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
+        wanted = _wanted("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
         known = self._remembered(at)
-        fresh = known is None
+        fresh, use = known is None, 1
         while True:
             if known is None:
-                known, reply, _ = await self._read(at, wanted, key)
-                fresh = True
+                known, reply, _ = await self._read(at, wanted, key, use)
+                fresh, use = True, 0
                 if reply is not None:
                     return self._replayed(reply, wish, at, known)
             dice.rewind()
             try:
-                turn = self._turn(at, known, dice, wish.key, fresh=fresh)
+                turn = self._turn(at, known, dice, wish, fresh=fresh)
                 facts = wish.play(turn)
                 self._count_key(turn, wish)
             except Unread as unread:
-                wanted, known = _more(wanted, unread.field), None
+                wanted, known = _wanted(*wanted, unread.field), None
                 continue
             except GameError:
                 if fresh:
@@ -155,8 +157,11 @@ class Store:
                 known = None  # judged by what this worker remembered: judge again by what is
                 continue
             if turn.event is None:  # nothing is changed without being told
-                return Done(facts, turn.token, turn.now_ms, turn.head.lang)
-            answer = await self._commit(at, turn, known, key, _kept(wish, facts), wanted)
+                if fresh:
+                    return Done(facts, turn.token, turn.now_ms, turn.head.lang)
+                known = None
+                continue
+            answer = await self._commit(at, turn, known, key, _kept(wish, facts), wanted, use)
             match answer[0]:
                 case b"done":
                     self._remember(at, known, turn, int(answer[1]))
@@ -169,13 +174,21 @@ class Store:
                     self.forget(at.session)
                     raise Unauthorized
 
-    def _turn(self, at: Seat, known: Known, dice: Tape, key: str | None, *, fresh: bool) -> Turn:
+    def _turn(self, at: Seat, known: Known, dice: Tape, wish: Wish | None, *, fresh: bool) -> Turn:
         """Redis' time as it was read; where the reading is remembered, that and what has passed here since."""
         now_ms = known.now_ms + (0 if fresh else int((time.monotonic() - known.read_at_s) * 1_000))
         token = known.records[at.token_field]
         if token is None:
             raise Unauthorized
-        return Turn(known.records, now_ms=now_ms, version=known.version + 1, token=token, dice=dice, key=key)
+        return Turn(
+            known.records,
+            now_ms=now_ms,
+            version=known.version + 1,
+            token=token,
+            dice=dice,
+            key=wish.key if wish else None,
+            expects=wish.expects if wish else None,
+        )
 
     @staticmethod
     def _count_key(turn: Turn, wish: Wish) -> None:
@@ -194,12 +207,13 @@ class Store:
         if kept.fingerprint != wish.fingerprint:
             raise KeyReused
         facts = msgspec.json.decode(kept.facts, type=wish.facts)
-        return Done(facts, token, known.now_ms, known.records["head"].lang, replayed=True)
+        replayed = wish.key is not None  # else it is this step itself, its first reply lost
+        return Done(facts, token, known.now_ms, known.records["head"].lang, replayed)
 
     # The two scripts.
 
-    async def _read(self, at: Seat, wanted: tuple[str, ...], key: str) -> tuple[Known, bytes | None, int]:
-        arguments = [at.token_field, self._life_ms, *wanted]
+    async def _read(self, at: Seat, wanted: tuple[str, ...], key: str, use: int) -> tuple[Known, bytes | None, int]:
+        arguments = [at.token_field, self._life_ms, use, *wanted]
         answer = await self._twice(self._read_script, at.session, key, arguments)
         if len(answer) == 1:
             self.forget(at.session)
@@ -218,20 +232,23 @@ class Store:
         self._keep(at.session, known)
         return known
 
-    async def _commit(self, at: Seat, turn: Turn, known: Known, key: str, kept: bytes, wanted: tuple[str, ...]) -> list[Any]:
+    async def _commit(
+        self, at: Seat, turn: Turn, known: Known, key: str, kept: bytes, wanted: tuple[str, ...], use: int
+    ) -> list[Any]:
         life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
-        head = [at.token_field, turn.version - 1, turn.now_ms, self._life_ms, kept, life_ms, LOG_ENTRIES]
+        head = [at.token_field, turn.version - 1, turn.now_ms, self._life_ms, use, kept, life_ms, LOG_ENTRIES]
         answer: list[Any] = await self._twice(
             self._commit_script, at.session, key, [*head, *_writes(turn, known.records), *wanted]
         )
         return answer
 
-    async def create(self, session: str, changes: dict[str, Any], now_ms: int) -> bool:
-        """Write a session's first records; False where the id is taken."""
+    async def create(self, session: str, changes: dict[str, Any], now_ms: int) -> None:
+        """Write a session's first records. Raises StoreUnavailable where the id is taken or the server's clock went back."""
         sets = [part for field, value in changes.items() for part in (field, encode(value))]
-        head: list[Any] = ["", 0, now_ms, FIRST_LIFE_MS, b"", 1, LOG_ENTRIES, len(changes), 0, 0]
+        head: list[Any] = ["", 0, now_ms, FIRST_LIFE_MS, 0, b"", OWN_KEY_LIFE_MS, LOG_ENTRIES, len(changes), 0, 0]
         answer = await self._twice(self._commit_script, session, secrets.token_hex(8), [*head, *sets])
-        return bool(answer[0] == b"done")
+        if answer[0] == b"moved":
+            raise StoreUnavailable("the session was not created")
 
     async def _twice(self, script: Script, session: str, key: str, arguments: list[Any]) -> Any:
         """A lost reply is asked for once more: the reply key makes the second time harmless."""
@@ -274,8 +291,9 @@ class Store:
         self._known.pop(session, None)
 
 
-def _more(wanted: tuple[str, ...], field: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((field, *wanted))) if field == EVERYTHING else (*wanted, field)
+def _wanted(*fields: str) -> tuple[str, ...]:
+    """Each field once; the scripts look for EVERYTHING in the first place."""
+    return tuple(sorted(dict.fromkeys(fields), key=lambda field: field != EVERYTHING))
 
 
 def _reply_key(at: Seat, key: str | None) -> str:

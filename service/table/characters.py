@@ -8,8 +8,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
+from service.table.audience import Role
 from service.table.names import nearest, slug, sought, spelt
-from service.table.records import Character, CharacterKind, Counts, Role
+from service.table.records import Character, CharacterKind, Counts
 from service.table.turn import Turn
 
 MOST_CHARACTERS = 100
@@ -175,6 +176,12 @@ def delete(turn: Turn, identifier: str) -> CharacterFacts:
     if active:
         raise InUse("character", identifier, active)
     turn.put(f"c:{identifier}", None)
+    for sheet in (f"s:{identifier}", f"b:{identifier}"):
+        if turn.get(sheet) is not None:
+            turn.put(sheet, None)
+    for hit in turn.fields("p:"):
+        if turn.get(hit).character == identifier:
+            turn.put(hit, None)
     facts = facts_of(identifier, character, event=turn.next_event)
     turn.tell("character.deleted", facts, character=identifier)
     return facts

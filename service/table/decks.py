@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from service.dice import Chance
 from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, NotAllowed, QuotaExceeded
 from service.systems.sixd6 import complications
-from service.table.records import Counts, Deck, OwnCard, Reshuffle, Role
+from service.table.audience import Role, Visibility
+from service.table.records import Counts, Deck, Marks, OwnCard, Reshuffle
 from service.table.turn import Turn
-from service.table.visibility import Visibility
 
 MOST_DECKS = 20
 MOST_CARDS = 500
@@ -196,7 +196,7 @@ def draw(
     visibility: Visibility = Visibility.PUBLIC,
 ) -> Drawn:
     """All or nothing (R19). Raises DeckExhausted, NotThere, NotAllowed."""
-    _allow_for_holder(turn, holder)
+    allow_for_holder(turn, holder)
     cards, reshuffled = _deal(turn, identifier, count, holder, place)
     if len(cards) < count:
         raise DeckExhausted(identifier, count, len(cards))
@@ -236,7 +236,7 @@ def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Pl
     return dealt(turn, identifier, after, numbers), ready is not before
 
 
-def _allow_for_holder(turn: Turn, holder: str | None) -> None:
+def allow_for_holder(turn: Turn, holder: str | None) -> None:
     if holder:
         turn.allow_for(holder)
         return
@@ -282,10 +282,25 @@ def discard_cards(turn: Turn, cards: tuple[str, ...], within: str | None = None)
         deck = turn.deck(identifier)
         if number not in deck.active:
             raise CardNotThere(card)
-        _allow_for_holder(turn, deck.active[number])
+        allow_for_holder(turn, deck.active[number])
         gone += dealt(turn, identifier, deck, (number,))
         turn.put(f"d:{identifier}", put_down(deck, (number,)))
+    forget(turn, cards)
     return _discarded(turn, tuple(gone))
+
+
+def forget(turn: Turn, cards: tuple[str, ...]) -> None:
+    """Marks that last as long as their card go with it."""
+    if not any(card.startswith("grave-") for card in cards):
+        return
+    marks: Marks = turn.get("scene")
+    after = replace(marks, chosen={card: who for card, who in marks.chosen.items() if card not in cards})
+    if marks.breakdown in cards:
+        after = replace(after, breakdown=None, last_qualification=None)
+    if marks.patch in cards:
+        after = replace(after, patch=None, synchronised=None)
+    if after != marks:
+        turn.put("scene", after)
 
 
 def discard_of(turn: Turn, character: str | None, within: str | None = None) -> Discarded:
@@ -319,7 +334,7 @@ def return_cards(turn: Turn, identifier: str, cards: tuple[str, ...], to: Return
     for card, number in zip(cards, numbers, strict=True):
         if number in deck.pile:
             raise CardNotThere(card)
-        _allow_for_holder(turn, deck.active.get(number))
+        allow_for_holder(turn, deck.active.get(number))
     gone = dealt(turn, identifier, deck, numbers)
     left = replace(
         deck,
@@ -329,6 +344,7 @@ def return_cards(turn: Turn, identifier: str, cards: tuple[str, ...], to: Return
     pile = (*numbers, *left.pile) if to is ReturnTo.TOP else (*left.pile, *numbers)
     after = replace(left, pile=tuple(turn.dice.shuffled(pile)) if to is ReturnTo.SHUFFLE else pile)
     turn.put(f"d:{identifier}", after)
+    forget(turn, cards)
     facts = Returned(deck=identifier, cards=gone, event=turn.next_event, **piles(after))
     turn.tell("cards.returned", facts)
     return facts

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 from service.dice import Source
 from service.errors import HealingRefused, InvalidValue, NotAllowed
 from service.systems.sixd6 import healing
+from service.systems.sixd6.character import CARE_POOLS
 from service.systems.sixd6.healing import TRACK_HEALED, Care, Healed, Level, Timers, Track, Treatment, Window
-from service.table import characters, decks
+from service.table import characters, decks, sheets
+from service.table.audience import Visibility
 from service.table.clock import Moment, moment
 from service.table.records import Character
 from service.table.rolls import Cast, cards_for, thrown, told
 from service.table.turn import Turn
-from service.table.visibility import Visibility
 
 Points = Annotated[int, Meta(ge=0, le=20)]
 
@@ -79,15 +80,16 @@ def roll(turn: Turn, patient: str, asked: Asked, cast: Cast) -> HealingRoll:
     character = characters.known(turn, patient)
     carer = _carer(turn, patient, asked)
     _allow(turn, patient, carer)
-    if asked.base is None:
+    base = sheets.base(turn, carer, CARE_POOLS[asked.care]) if asked.base is None else asked.base
+    if base is None:
         raise InvalidValue("base", "base_without_sheet")
     track = TRACK_HEALED[asked.care]
     treatment = Treatment(
         care=asked.care,
         patient=patient,
-        base=asked.base,
+        base=base,
         red=asked.red,
-        level=_level(character, track, asked),
+        level=_level(turn, patient, track, asked),
         tier_size=_tier_size(turn, asked),
         roll_limit=turn.head.settings.roll_limit,
     )
@@ -100,8 +102,8 @@ def roll(turn: Turn, patient: str, asked: Asked, cast: Cast) -> HealingRoll:
         if refused.next_ms is not None:
             refused.next_roll = moment(turn.clock, refused.next_ms, turn.now_ms)
         raise
-    levels = {**character.levels, track: healed.after}
-    turn.put(f"c:{patient}", replace(character, levels=levels, timers=timers))
+    turn.put(f"c:{patient}", replace(character, timers=timers))
+    sheets.set_level(turn, patient, track, healed.after)
     facts = HealingRoll(
         **{name: getattr(healed, name) for name in healed.__struct_fields__},
         care=asked.care,
@@ -138,8 +140,11 @@ def _allow(turn: Turn, patient: str, carer: str) -> None:
         turn.allow_for(patient)
 
 
-def _level(character: Character, track: Track, asked: Asked) -> int:
-    level = character.levels.get(track) if asked.level is None else asked.level
+def _level(turn: Turn, patient: str, track: Track, asked: Asked) -> int:
+    """On the sheet; where there is none, as the request tells it, or as one told it before."""
+    if asked.level is not None and sheets.find(turn, patient) is not None:
+        raise InvalidValue(track, "level_on_sheet")
+    level = sheets.level(turn, patient, track) if asked.level is None else asked.level
     if level is None:
         raise InvalidValue(track, "level_unknown")
     return level
@@ -172,11 +177,18 @@ def status(turn: Turn, patient: str, event: str | None = None) -> HealingStatusF
         patient=patient,
         cares=tuple(CareStatus(care=c, ready=m.remaining_seconds == 0, next_roll=m) for c, m in moments.items()),
         tracks=tuple(
-            TrackStatus(track=track, level=character.levels.get(track), window=_window(turn, timers, track, tier_size))
+            TrackStatus(
+                track=track, level=sheets.level(turn, patient, track), window=_window(turn, timers, track, tier_size)
+            )
             for track in Track
         ),
         event=event,
     )
+
+
+def _track_status(turn: Turn, patient: str, timers: Timers, track: Track) -> TrackStatus:
+    window = _window(turn, timers, track, turn.head.settings.tier_size)
+    return TrackStatus(track=track, level=sheets.level(turn, patient, track), window=window)
 
 
 def set_timer(turn: Turn, patient: str, care: Care, *, rolled_ago_ms: int, healed: int) -> HealingStatusFacts:

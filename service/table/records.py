@@ -5,21 +5,16 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from service.dice import Source
 from service.systems.burn2d6.action import Stat
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import Composure, Grit, Protection, Threat
 from service.systems.sixd6.healing import Level, RollLimit, TierSize, Timers, Track
+from service.table.audience import Role, Visibility
 from service.words import Lang
 
 FORMAT = 1
 """Version of the records. Older ones are brought up to date when they are read (upgrade.py)."""
-
-
-class Role(StrEnum):
-    GM = "gm"
-    PLAYER = "player"
-    CHAT = "chat"
-    OBSERVER = "observer"
 
 
 class Reshuffle(StrEnum):
@@ -164,6 +159,9 @@ class PendingHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All faces so far, the damage die's first: with them the rule gives the same hit again."""
     soak: Grit | Composure | None = None
     """Rolled already: only the conversions are left to choose."""
+    source: Source = Source.SERVICE
+    visibility: Visibility = Visibility.PUBLIC
+    roller: str = ""
     resolved: bool = False
 
 

@@ -10,18 +10,9 @@ from service.dice import Chance
 from service.errors import InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.systems.sixd6.healing import RollLimit, TierSize
 from service.table import characters, clock, decks
+from service.table.audience import Role
 from service.table.names import slug
-from service.table.records import (
-    Character,
-    Counts,
-    Head,
-    Marks,
-    ProvidedFaces,
-    Reshuffle,
-    Role,
-    TableSettings,
-    Token,
-)
+from service.table.records import Character, Counts, Head, Marks, ProvidedFaces, Reshuffle, TableSettings, Token
 from service.table.turn import Turn
 from service.words import Lang
 

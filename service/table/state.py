@@ -4,8 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from service.table import characters, decks, healing
-from service.table.records import Marks, Role
+from service.systems.sixd6.character import Aptitude, Qualification
+from service.table import characters, decks, healing, hits, sheets
+from service.table.audience import Role
+from service.table.records import Marks
 from service.table.turn import Turn
 
 
@@ -18,11 +20,25 @@ class ClockFacts(Struct, frozen=True, kw_only=True):
 class CharacterState(Struct, frozen=True, kw_only=True):
     character: characters.CharacterFacts
     cards: tuple[decks.DealtCard, ...]
+    sixd6: sheets.SheetFacts | None
     healing: healing.HealingStatusFacts
 
 
+class Chosen(Struct, frozen=True, kw_only=True):
+    card: decks.CardId
+    character: characters.Identifier
+
+
 class SceneFacts(Struct, frozen=True, kw_only=True):
+    """What grave cards have left on the table."""
+
     suspects: tuple[characters.Identifier, ...]
+    authority: characters.Identifier | None
+    chosen: tuple[Chosen, ...]
+    breakdown: Annotated[bool, Meta(description="No qualification twice in a row.")]
+    last_qualification: Qualification | None
+    patch: Annotated[bool, Meta(description="One aptitude for all rolls.")]
+    synchronised: Aptitude | None
 
 
 class TableState(Struct, frozen=True, kw_only=True):
@@ -31,12 +47,25 @@ class TableState(Struct, frozen=True, kw_only=True):
     decks: tuple[decks.DeckSummary, ...]
     clock: ClockFacts
     scene: SceneFacts
+    hits: Annotated[tuple[hits.PendingFacts, ...], Meta(max_length=50)]
     last_event: Annotated[str, Meta(max_length=20, description="Cursor: events after it are not in this state.")]
     role: Role
 
 
 def clock_facts(turn: Turn, event: str | None = None) -> ClockFacts:
     return ClockFacts(running=turn.clock.since_ms is not None, elapsed_seconds=turn.elapsed_ms / 1_000, event=event)
+
+
+def scene_facts(marks: Marks) -> SceneFacts:
+    return SceneFacts(
+        suspects=marks.suspects,
+        authority=marks.authority,
+        chosen=tuple(Chosen(card=card, character=who) for card, who in marks.chosen.items()),
+        breakdown=marks.breakdown is not None,
+        last_qualification=marks.last_qualification,
+        patch=marks.patch is not None,
+        synchronised=marks.synchronised,
+    )
 
 
 def state(turn: Turn) -> TableState:
@@ -47,6 +76,7 @@ def state(turn: Turn) -> TableState:
             CharacterState(
                 character=characters.facts_of(identifier, character),
                 cards=tuple(card for card in held if card.holder == identifier),
+                sixd6=sheets.facts_of(turn, identifier) if sheets.find(turn, identifier) else None,
                 healing=healing.status(turn, identifier),
             )
             for identifier, character in turn.characters().items()
@@ -54,7 +84,8 @@ def state(turn: Turn) -> TableState:
         table_cards=tuple(card for card in held if card.holder == decks.TABLE),
         decks=decks.listed(turn).decks,
         clock=clock_facts(turn),
-        scene=SceneFacts(suspects=marks.suspects),
+        scene=scene_facts(marks),
+        hits=hits.listed(turn),
         last_event=str(turn.version - 1),
         role=turn.token.role,
     )

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from service.dice import Tape
-from service.errors import NotAllowed, NotThere
+from service.errors import NotAllowed, NotThere, VersionMoved
+from service.table.audience import Role
 from service.table.clock import elapsed_ms
 from service.table.records import (
     Actor,
@@ -23,7 +24,6 @@ from service.table.records import (
     Opponent,
     OwnCard,
     PendingHit,
-    Role,
     SixD6Sheet,
     Token,
 )
@@ -93,8 +93,18 @@ class Records(Mapping[str, Any]):
 class Turn:
     """`now_ms` is Redis' time and never goes back; `version` is the one that a change would make."""
 
-    def __init__(self, records: Records, *, now_ms: int, version: int, token: Token, dice: Tape, key: str | None) -> None:
-        self._records = records
+    def __init__(
+        self,
+        records: Records,
+        *,
+        now_ms: int,
+        version: int,
+        token: Token,
+        dice: Tape,
+        key: str | None = None,
+        expects: int | None = None,
+    ) -> None:
+        self._records, self._expects = records, expects
         self.now_ms, self.version, self.token, self.dice, self.key = now_ms, version, token, dice, key
         self.changes: dict[str, Any] = {}
         """New values by field; None removes the field."""
@@ -143,6 +153,11 @@ class Turn:
 
     def decks(self) -> dict[str, Deck]:
         return {name[2:]: self.get(name) for name in sorted(self.fields("d:"))}
+
+    def expect(self, version: int) -> None:
+        """Raises VersionMoved where the caller expects another version of what it is about to change."""
+        if self._expects not in (None, version):
+            raise VersionMoved(version)
 
     # Who may.
 

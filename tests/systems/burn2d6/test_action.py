@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from service.dice import FacesMismatch, GivenFaces, Kind
+from service.dice import FacesMismatch, GivenFaces, Kind, Throw
 from service.errors import BurnTooLarge, InvalidValue, OutOfAction, WastedBurn
 from service.systems.burn2d6.action import Action, ActionDie, ActionRoll, Burned, Stat, roll_action
 
@@ -232,10 +232,26 @@ def test_order_of_refusals(put_right, refusal, field):
     assert getattr(refused.value, "field", None) == field
 
 
-@pytest.mark.parametrize("faces", [[6], [6, 7], [0, 6], []])
-def test_dice_from_outside_must_fit(faces):
+MISMATCHES = [
+    # faces for three dice, position, sides of the die that was missed, dice still needed
+    ([], 0, None, 3),
+    ([6], 1, None, 2),
+    ([6, 7, 1], 1, 6, 2),
+    ([0, 6, 1], 0, 6, 3),
+]
+
+
+@pytest.mark.parametrize(("faces", "at", "sides", "count"), MISMATCHES)
+def test_faces_that_do_not_fit_the_action(faces, at, sides, count):
+    with pytest.raises(FacesMismatch) as refused:
+        roll_action(Action(value=7, dice_count=3), GivenFaces(faces))
+    needed = (Throw(sides=6, kind=Kind.ACTION, wave=0, count=count),)
+    assert vars(refused.value) == {"at": at, "sides": sides, "needed": needed}
+
+
+def test_a_face_too_many_does_not_fit():
     with pytest.raises(FacesMismatch):
-        roll_action(Action(value=7), GivenFaces(faces))
+        play(Action(value=7), "1 2 3")
 
 
 BOUNDS = [

@@ -123,20 +123,20 @@ REFUSALS = [
         {"hit": {"move": 1, "sword": 1}},
         "hit.sword",
         "no_such_place",
-        {"place": "sword", "places": ("move", "soul", "eyes", "heart", "jetpack", "Zoé")},
+        {"place": "sword", "places": "move, soul, eyes, heart, jetpack, Zoé"},
     ),
     (
         {"stats": stats_of({"move": (7, 5)}), "hit": {"eyes": 1}},
         "hit.eyes",
         "no_such_place",
-        {"place": "eyes", "places": ("move", "jetpack", "Zoé")},
+        {"place": "eyes", "places": "move, jetpack, Zoé"},
     ),
     # a surge makes no sense of a hit that cannot be
     (
         {"hit": {"sword": 1}, "slots": (), "spend_surge": True},
         "hit.sword",
         "no_such_place",
-        {"place": "sword", "places": ("move", "soul", "eyes", "heart")},
+        {"place": "sword", "places": "move, soul, eyes, heart"},
     ),
 ]
 

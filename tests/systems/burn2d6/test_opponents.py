@@ -41,9 +41,7 @@ def test_more_burns_than_burn_max_are_refused():
 
 @given(st.integers(1, 1000), st.data())
 def test_burns_taken_and_overflow_are_the_points(burn_max, data):
-    hit = OpponentHit(
-        burn_max=burn_max, burns=data.draw(st.integers(0, burn_max)), points=data.draw(st.integers(0, 100))
-    )
+    hit = OpponentHit(burn_max=burn_max, burns=data.draw(st.integers(0, burn_max)), points=data.draw(st.integers(0, 100)))
     wound = burn_opponent(hit)
     assert wound.burns - hit.burns + wound.overflow == hit.points
     assert wound.defeated == (wound.burns == burn_max)

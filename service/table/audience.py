@@ -1,8 +1,13 @@
-"""Who may see a roll: an input of every roll and draw, applied whenever one is read."""
+"""Who sits at a table, and which of them may see a roll: an input of every roll and draw."""
 
 from enum import StrEnum
 
-from service.table.records import Role
+
+class Role(StrEnum):
+    GM = "gm"
+    PLAYER = "player"
+    CHAT = "chat"
+    OBSERVER = "observer"
 
 
 class Visibility(StrEnum):

@@ -1,0 +1,131 @@
+"""A table in memory: each play starts from what the one before left, as in a session, without Redis."""
+
+import msgspec
+
+from service.dice import Chance, Tape
+from service.table import decks
+from service.table.audience import Role
+from service.table.clock import moved
+from service.table.records import Head, OwnCard, TableSettings, Token
+from service.table.rolls import Cast
+from service.table.session import opened
+from service.table.state import clock_facts
+from service.table.turn import Records, Turn, Unread, type_of
+from service.words import Lang
+
+encode = msgspec.json.encode
+
+GM, PLAYER, CHAT, OBSERVER = (Token(id=role.value, role=role, created_ms=0) for role in Role)
+OF_ZOE = Token(id="of-zoe", role=Role.PLAYER, characters=("zoe",), created_ms=0)
+"""A player's token that is bound to Zoé."""
+
+
+class Scripted(Chance):
+    """Says the numbers it was given, each to the question that it was meant for."""
+
+    def __init__(self, *said):
+        self.left = list(said)
+
+    def below(self, end):
+        assert self.left, f"nothing is left to say to a question for a number below {end}"
+        meant, number = self.left.pop(0)
+        assert meant == end, f"a number below {meant} was to be asked for, not one below {end}"
+        return number
+
+
+class Unshuffled(Chance):
+    """Leaves every order as it is."""
+
+    def below(self, end):
+        return end - 1
+
+
+def d6(*faces):
+    """What chance says for these faces of six-sided dice."""
+    return [(6, face - 1) for face in faces]
+
+
+def fallen(*faces):
+    """Dice thrown elsewhere."""
+    return Cast(faces=faces)
+
+
+class Table:
+    """Zoé and Max sit at it, unless others are named; every deck lies in the book's order."""
+
+    def __init__(self, *names, running=True, now_ms=0, **settings):
+        head = Head(lang=Lang.FR, settings=TableSettings(**settings), created_ms=now_ms)
+        first = opened(head, names or ("Zoé", "Max"), running=running, tokens={"digest": GM}, chance=Unshuffled())
+        self.now_ms, self.version, self.events = now_ms, 1, []
+        self._texts = {}
+        self._remember({field: encode(value) for field, value in first.items()})
+
+    def play(self, play, *told, by=GM, chance=None, **more):
+        """What the play returns; what it changes is kept, unless it refuses."""
+        tape = Tape(chance or Unshuffled())
+        turn, facts = self._played(lambda turn: play(turn, *told, **more), by, tape)
+        assert msgspec.json.decode(encode(facts), type=type(facts)) == facts  # what a repetition is answered
+        if turn.event is None:
+            assert not turn.changes  # nothing is changed without being told
+            return facts
+        self.events.append(turn.event)
+        self.version = turn.version
+        changed = {field: None if value is None else encode(value) for field, value in turn.changes.items()}
+        self._remember({**self.raw, **changed})
+        return facts
+
+    def _played(self, play, by, tape):
+        while True:
+            tape.rewind()
+            turn = Turn(self._records, now_ms=self.now_ms, version=self.version + 1, token=by, dice=tape, key=None)
+            try:
+                return turn, play(turn)
+            except Unread as unread:  # the texts of own decks are read when they are asked for
+                self._records.raw[unread.field] = self._texts.get(unread.field)
+            finally:
+                self._check_untouched()
+
+    def _check_untouched(self):
+        """What was read is shared with the plays to come: none may write on it, least of all one that refuses."""
+        for field in [*self._records]:
+            assert encode(self._records[field]) == self._records.raw[field]
+
+    def _remember(self, raw):
+        self.raw = {field: value for field, value in raw.items() if value is not None}
+        self._texts = {field: value for field, value in self.raw.items() if field.startswith("t:")}
+        self._records = Records({f: value for f, value in self.raw.items() if f not in self._texts}, whole=True)
+
+    def get(self, field):
+        """The record, or None."""
+        raw = self.raw.get(field)
+        return None if raw is None else msgspec.json.decode(raw, type=type_of(field))
+
+    @property
+    def elapsed_ms(self):
+        """Session time."""
+        return self.play(lambda turn: turn.elapsed_ms)
+
+    def wait(self, ms):
+        """Real time passes."""
+        self.now_ms += ms
+
+    def move(self, action, ms=0):
+        """The clock is moved by hand."""
+        self.play(_move, action, ms)
+
+    def own(self, identifier, **copies):
+        """Put a deck of the table's own on the table: its cards, each with its number of copies."""
+        cards = tuple((OwnCard(card=card, name=card.title()), count) for card, count in copies.items())
+        return self.play(decks.put_own, identifier, decks.OwnDeck(name=identifier.title(), cards=cards))
+
+    def piles(self, identifier):
+        """The cards of a deck by their numbers: pile (top first), discard pile (last first), active ones with holders."""
+        deck = self.get(f"d:{identifier}")
+        return list(deck.pile), list(deck.discard), deck.active
+
+
+def _move(turn, action, ms):
+    turn.put("clock", moved(turn.clock, action, ms, turn.now_ms))
+    facts = clock_facts(turn, turn.next_event)
+    turn.tell("clock.changed", facts)
+    return facts
