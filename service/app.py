@@ -7,7 +7,7 @@ from litestar import Litestar, Request
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
-from service.api import characters, contract, decks, games, log, pages, rolls, sessions
+from service.api import characters, contract, decks, games, log, pages, rolls, sessions, sheets
 from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
@@ -51,7 +51,7 @@ def table_routes(store: Store, limits: Limits, game: games.Table, settings: Sett
     offered = Tables(store, game.words, game.spoken, settings.public_url)
     return [
         *sessions.Sessions(offered, limits).routes(),
-        *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *decks.COMMANDS)),
+        *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *sheets.COMMANDS, *decks.COMMANDS)),
         *log.EventLog(offered, Log(store.redis)).routes(),
     ]
 

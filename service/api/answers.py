@@ -93,7 +93,7 @@ def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:
     """`facts` again, as an answer."""
     wanted = set(kind.__struct_fields__)
     told = {name: getattr(facts, name) for name in facts.__struct_fields__ if name in wanted}
-    return kind(**{**told, **carried})
+    return kind(**{**told, **{name: value for name, value in carried.items() if name in wanted}})
 
 
 def labelled(sentence: str, label: str | None, words: Words) -> str:

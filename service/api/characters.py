@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct
 
 from service.api.answers import joined
-from service.api.tables import SESSION, Command, Keyed
+from service.api.tables import Command, Keyed
 from service.table import characters
 from service.table.characters import CharacterFacts, CharacterList, GivenName, Identifier, Profile, ProfileChange
 from service.table.turn import EVERYTHING, Turn
@@ -73,7 +73,7 @@ COMMANDS = (
         say=say_put,
         wants=_everything,
         status=201,
-        created_path=lambda path, facts: f"{SESSION.replace('{session:str}', path['session'])}/characters/{facts.id}",
+        created_path=lambda path, facts: f"/v1/sessions/{path['session']}/characters/{facts.id}",
         example={"name": "Zoé"},
     ),
     Command(
@@ -117,7 +117,7 @@ COMMANDS = (
         say=say_put,
         wants=_everything,
         creates=lambda facts: facts.created,
-        created_path=lambda path, facts: f"{SESSION.replace('{session:str}', path['session'])}/characters/{facts.id}",
+        created_path=lambda path, facts: f"/v1/sessions/{path['session']}/characters/{facts.id}",
         example={"name": "Zoé", "present": True, "seat": 1},
     ),
     Command(

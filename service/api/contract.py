@@ -52,7 +52,7 @@ class Contract:
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = operations
         bodies = [kind for each in operations for kind in (each.body, each.query, each.form) if kind]
-        answers = [kind for each in operations for kind in (each.answer, each.also) if kind]
+        answers = [kind for each in operations for kind in (each.answer, *each.also)]
         self._schemas = Schemas([presentation.Asked, *bodies], [*answers, *KINDS.values()])
         self._shared: dict[str, dict[str, Part]] = {}
 
@@ -156,10 +156,10 @@ class Contract:
 
     def _answer(self, operation: Operation) -> Part:
         whole = self._schemas.answered[operation.answer]
-        if operation.also is None:
+        if not operation.also:
             return whole
-        name = f"{operation.answer.__name__}Or{operation.also.__name__}"
-        self._schemas.components[name] = {"oneOf": [whole, self._schemas.answered[operation.also]]}
+        name = "Or".join(kind.__name__ for kind in (operation.answer, *operation.also))
+        self._schemas.components[name] = {"oneOf": [whole, *(self._schemas.answered[kind] for kind in operation.also)]}
         return {"$ref": REF.format(name=name)}
 
     def _not_modified(self) -> Part:

@@ -13,14 +13,15 @@ from service.api import characters as character_api
 from service.api import decks as deck_api
 from service.api import rolls as roll_api
 from service.api import sessions as session_api
+from service.api import sheets as sheet_api
 from service.api.answers import Answer, Text, joined, labelled
 from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal
 from service.api.sessions import Moment
-from service.api.tables import SESSION, Command, ShownCard, Tables, session_id, shown, shown_type, token_of
+from service.api.tables import SESSION, Command, Tables, data_type, session_id, shown, token_of
 from service.store.log import Entry, Expired, Log
 from service.store.steps import seat
-from service.table import characters, decks, healing, rolls, scene, session, state
+from service.table import cards, characters, decks, healing, hits, rolls, scene, session, sheets, state
 from service.table.audience import Role, Visibility, sees
 from service.table.clock import rfc3339
 from service.table.records import Token
@@ -45,6 +46,10 @@ def _named(key: str) -> Said:
 
 KINDS: dict[str, Kind] = {
     "sixd6.roll": Kind(rolls.TablePoolRoll, roll_api.say_pool, rolled=True),
+    "sixd6.group_roll": Kind(rolls.GroupRoll, roll_api.say_group),
+    "sixd6.damage": Kind(hits.TableWound, sheet_api.say_hit, rolled=True),
+    "sixd6.sheet": Kind(sheets.SheetFacts, sheet_api.say_sheet),
+    "card.applied": Kind(cards.Applied, sheet_api.say_applied),
     "sixd6.healing": Kind(healing.HealingRoll, roll_api.say_healing, rolled=True),
     "sixd6.timer": Kind(healing.HealingStatusFacts, roll_api.say_status),
     "cards.drawn": Kind(decks.Drawn, deck_api.say_drawn),
@@ -81,12 +86,7 @@ class EventBase(Struct, frozen=True, kw_only=True):
     text: Text
 
 
-DATA: dict[str, type[Any]] = {
-    type_: shown_type(
-        kind.facts, carried=None, name=f"{kind.facts.__name__.removesuffix('Facts')}Data", without=("roller", "created_ms")
-    )
-    for type_, kind in KINDS.items()
-}
+DATA: dict[str, type[Any]] = {type_: data_type(kind.facts) for type_, kind in KINDS.items()}
 
 
 def event_name(type_: str) -> str:
@@ -164,23 +164,6 @@ def worded(entry: Entry, token: Token, words: Words) -> Any | None:
 def said(kind: Kind, facts: Any, words: Words) -> str:
     """The event's sentence, after the label of a roll."""
     return labelled(kind.say(facts, words), getattr(facts, "label", None) if kind.rolled else None, words)
-
-
-CharacterStateView = shown_type(state.CharacterState, carried=None)
-TableStateView = joined(
-    "TableState",
-    Answer,
-    state.TableState,
-    strict=False,
-    about=state.TableState.__doc__,
-    characters=list[CharacterStateView],  # type: ignore[valid-type]  # made above
-    table_cards=list[ShownCard],
-)
-
-
-def _show_state(kind: type[Any], facts: state.TableState, words: Words, carried: dict[str, Any]) -> Any:
-    seated = [shown(CharacterStateView, each, words) for each in facts.characters]
-    return shown(kind, facts, words, **{**carried, "characters": seated})
 
 
 class EventLog:
@@ -271,8 +254,6 @@ STATE = Command(
     summary="Read the whole table",
     about="Characters with cards and healing limits, decks, clock, marks; `last_event` is a cursor for the log.",
     facts=state.TableState,
-    answer=TableStateView,
-    show=_show_state,
     play=lambda turn, path, asked: state.state(turn),
     say=lambda facts, words: words.count("table.state", len(facts.characters), role=words(f"table.role.{facts.role}")),
     wants=lambda path, asked: (EVERYTHING,),

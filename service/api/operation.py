@@ -32,8 +32,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     summary: str
     about: str
     answer: type[Any]
-    also: type[Any] | None = None
-    """What a reader gets who may not see the answer."""
+    also: tuple[type[Any], ...] = ()
+    """Further shapes of the answer, e.g. for a reader who may not see all of it."""
     words: Mapping[Lang, Words]
     spoken: Spoken
     query: type[Any] | None = None
@@ -49,6 +49,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """A request that the contract shows with its real answer: members of the body, or of path and query."""
     form_example: Mapping[str, object] | None = None
     status: int = 200
+    versioned: bool = False
+    """Answers carry a version as their ETag; a change takes If-Match."""
     may_create: bool = False
     """Answers 201 where it made something new."""
     bearer: bool = False

@@ -1,22 +1,25 @@
 """Rolls at a table, and healing within its two-hour limits (A6)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from service.api.answers import Rolled, Rolling, asking
+from service.api.answers import Rolled, Rolling, asking, labelled
 from service.api.problems import Refusal, duration
-from service.api.tables import Command, Keyed, card_names, shown_type
+from service.api.tables import Command, Keyed, card_names, shown, shown_type
 from service.dice import MOST_DICE
 from service.systems.sixd6 import sentences
+from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.healing import TRACK_HEALED, Care, Level, TierSize
-from service.systems.sixd6.pool import BaseDice, Pool, RedDice
+from service.systems.sixd6.pool import BaseDice, Difficulty, RedDice
 from service.table import healing, rolls
 from service.table.characters import ID, Identifier
 from service.table.healing import HealingRoll, HealingStatusFacts
-from service.table.rolls import Cast, TablePoolRoll
-from service.table.turn import Turn
+from service.table.rolls import Cast, GroupRoll, PoolAsked, TablePoolRoll
+from service.table.turn import EVERYTHING, Turn
 from service.words import Words
 
 POOL_BOUNDS = {"largest_die": 6, "most_faces": MOST_DICE}
@@ -24,6 +27,13 @@ POOL_BOUNDS = {"largest_die": 6, "most_faces": MOST_DICE}
 
 class Dealing(Keyed, frozen=True, kw_only=True):
     deal: Annotated[bool, Meta(description="Deal a light card for each red 1 (R3), unless the roll is secret.")] = True
+
+
+class Present(StrEnum):
+    PRESENT = "present"
+
+
+Group = Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)] | Present
 
 
 class HealingAsked(Struct, frozen=True, kw_only=True):
@@ -45,11 +55,28 @@ class TimerRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True)
     healed: Annotated[int, Meta(ge=0, le=20)] = 0
 
 
-PoolTableRequest = asking("TableRollRequest", Pool, Rolling, Dealing, **POOL_BOUNDS)
+class RollAsked(Struct, frozen=True, kw_only=True):
+    """Base dice, or an aptitude and a qualification of the sheet."""
+
+    base: BaseDice | None = None
+    aptitude: Aptitude | None = None
+    qualification: Qualification | None = None
+    red: RedDice = 0
+    difficulty: Difficulty | None = None
+
+
+class GroupAsked(RollAsked, frozen=True, kw_only=True):
+    """With `characters` (or "present": all that are) one roll for each, in one step; the answer then has `results`."""
+
+    characters: Group | None = None
+
+
+RollRequest = asking("TableRollRequest", RollAsked, Rolling, Dealing, **POOL_BOUNDS)
+GroupRequest = asking("TableGroupRequest", GroupAsked, Rolling, Dealing, **POOL_BOUNDS)
 HealingRequest = asking("HealingRequest", HealingAsked, Rolling, Dealing, **POOL_BOUNDS)
 
 
-def _cast(asked: Any) -> Cast:
+def cast_of(asked: Any) -> Cast:
     return Cast(
         faces=asked.faces,
         roll_rest=asked.roll_rest,
@@ -60,12 +87,39 @@ def _cast(asked: Any) -> Cast:
 
 
 def _character(path: Mapping[str, str], asked: Any) -> tuple[str, ...]:
-    return ("d:light", *((f"c:{path['character']}",) if ID.fullmatch(path.get("character", "")) else ()))
+    who = path.get("character", "")
+    return ("d:light", *((f"c:{who}", f"s:{who}") if ID.fullmatch(who) else ()))
+
+
+def _pool(asked: Any) -> PoolAsked:
+    return PoolAsked(**{name: getattr(asked, name) for name in PoolAsked.__struct_fields__})
 
 
 def _roll(turn: Turn, path: Mapping[str, str], asked: Any) -> TablePoolRoll:
-    pool = Pool(base=asked.base, red=asked.red, difficulty=asked.difficulty)
-    return rolls.roll_sixd6(turn, path.get("character"), pool, _cast(asked))
+    return rolls.roll_sixd6(turn, path["character"], _pool(asked), cast_of(asked))
+
+
+def _roll_group(turn: Turn, path: Mapping[str, str], asked: Any) -> GroupRoll:
+    if asked.characters is None:
+        return rolls.roll_for_nobody(turn, _pool(asked), cast_of(asked))
+    group = None if asked.characters == Present.PRESENT else asked.characters
+    return rolls.roll_group(turn, group, _pool(asked), cast_of(asked))
+
+
+def say_group(facts: GroupRoll, words: Words) -> str:
+    if facts.single:
+        return labelled(say_pool(facts.results[0], words), facts.results[0].label, words)
+    return " ".join(say_pool(each, words) for each in facts.results)
+
+
+ROLL = shown_type(TablePoolRoll, carried=Rolled, without=("roller",))
+GROUP = shown_type(GroupRoll, without=("roller", "single"))
+
+
+def _show_group(kind: type[Any], facts: GroupRoll, words: Words, carried: dict[str, Any]) -> Any:
+    if facts.single:
+        return shown(ROLL, facts.results[0], words, **carried)
+    return shown(GROUP, facts, words, **carried)
 
 
 def _heal(turn: Turn, path: Mapping[str, str], asked: Any) -> HealingRoll:
@@ -81,13 +135,28 @@ def _heal(turn: Turn, path: Mapping[str, str], asked: Any) -> HealingRoll:
         level=getattr(asked, track),
         tier_size=asked.tier_size,
     )
-    return healing.roll(turn, path["character"], told, _cast(asked))
+    return healing.roll(turn, path["character"], told, cast_of(asked))
 
 
 def say_pool(facts: TablePoolRoll, words: Words) -> str:
+    notices = (words(f"table.notice.{each}") for each in facts.notices)
+    said = " ".join((sentences.say_pool(by_hand(facts), words), *notices, *say_dealt(facts, words)))
+    return words("table.one_of", name=facts.character_name, said=said) if facts.character_name else said
+
+
+T = TypeVar("T", bound=Any)
+
+
+def by_hand(facts: T) -> T:
+    """The facts with those cards only that the table still has to draw itself."""
+    return replace(facts, complications=facts.complications - len(facts.drawn) - facts.undealt)
+
+
+def say_dealt(facts: Any, words: Words) -> list[str]:
+    """The cards that a roll has drawn, and those that were missing."""
     drawn = words("table.dealt", cards=card_names(facts.drawn, words)) if facts.drawn else ""
     undealt = words.count("table.undealt", facts.undealt) if facts.undealt else ""
-    return " ".join(part for part in (sentences.say_pool(facts, words), drawn, undealt) if part)
+    return [part for part in (drawn, undealt) if part]
 
 
 def say_healing(facts: HealingRoll, words: Words) -> str:
@@ -95,9 +164,8 @@ def say_healing(facts: HealingRoll, words: Words) -> str:
     parts = (
         words("table.treated", care=words.label("care", facts.care), patient=facts.patient_name, healed=healed),
         words.count("table.lost", facts.lost) if facts.lost else "",
-        sentences.cards(facts.complications, words),
-        words("table.dealt", cards=card_names(facts.drawn, words)) if facts.drawn else "",
-        words.count("table.undealt", facts.undealt) if facts.undealt else "",
+        sentences.cards(by_hand(facts).complications, words),
+        *say_dealt(facts, words),
         words("table.next_roll", after=duration(facts.next_roll.remaining_seconds)),
         words("say.dice", dice=sentences.listed(facts.dice, words)) if facts.dice else "",
     )
@@ -119,13 +187,15 @@ COMMANDS = (
         method="POST",
         path="/sixd6/rolls",
         summary="Roll a pool at the table",
-        about="For somebody without a character of its own: no cards are dealt.",
-        body=PoolTableRequest,
-        facts=TablePoolRoll,
-        answer=shown_type(TablePoolRoll, carried=Rolled, without=("roller",)),
-        play=_roll,
-        say=say_pool,
-        wants=_character,
+        about="For somebody without a character (no cards are dealt), or for several characters in one step.",
+        body=GroupRequest,
+        facts=GroupRoll,
+        answer=ROLL,
+        others=(GROUP,),
+        play=_roll_group,
+        say=say_group,
+        show=_show_group,
+        wants=lambda path, asked: (EVERYTHING,) if asked.characters else ("d:light",),
         refuses=("faces-mismatch",),
         visible=True,
         system="sixd6",
@@ -137,9 +207,9 @@ COMMANDS = (
         path="/characters/{character:str}/sixd6/rolls",
         summary="Roll a pool for a character",
         about="Each red 1 deals it a light card in the same step (R3, R19).",
-        body=PoolTableRequest,
+        body=RollRequest,
         facts=TablePoolRoll,
-        answer=shown_type(TablePoolRoll, carried=Rolled, without=("roller",)),
+        answer=ROLL,
         play=_roll,
         say=say_pool,
         wants=_character,

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct, to_builtins
@@ -24,6 +24,7 @@ from service.words import Lang, Words
 SESSION = "/v1/sessions/{session:str}"
 SESSION_ID = re.compile(r"[0-9a-f]{20}")
 KEY = re.compile(r"[\x21-\x7e]{1,128}")
+VERSION = re.compile(r'"([0-9]{1,15})"')
 TAG = "Table"
 
 IdempotencyKey = Annotated[
@@ -73,7 +74,6 @@ def card_names(cards: tuple[DealtCard, ...], words: Words) -> str:
 
 
 GAME_DECKS = frozenset(each.value for each in complications.Deck)
-CARDS = tuple[DealtCard, ...]
 
 
 SHOWN: dict[str, type[Any]] = {}
@@ -88,23 +88,56 @@ def shown_type(
 ) -> type[Any]:
     """The answer of a table's facts: cards with their texts, and what every answer carries. Made once for each name."""
     called = name or facts.__name__.removesuffix("Facts")
-    if called in SHOWN:
-        return SHOWN[called]
-    cards: dict[str, Any] = {each.name: list[ShownCard] for each in fields(facts) if each.type == CARDS}
-    parts = (carried, facts) if carried else (facts,)
-    return joined(
-        name or facts.__name__.removesuffix("Facts"), *parts, strict=False, about=facts.__doc__, without=without, **cards
-    )
+    if called not in SHOWN:
+        worded = {each.name: kind for each in fields(facts) if (kind := _worded_type(each.type)) is not None}
+        parts = (carried, facts) if carried else (facts,)
+        SHOWN[called] = joined(called, *parts, strict=False, about=facts.__doc__, without=without, **worded)
+    return SHOWN[called]
+
+
+def data_type(facts: type[Struct]) -> type[Any]:
+    """The facts inside another answer or an event: cards with their texts, nothing carried."""
+    name = f"{facts.__name__.removesuffix('Facts')}Data"
+    return shown_type(facts, carried=None, name=name, without=("roller", "created_ms"))
+
+
+def _worded_type(type_: Any) -> Any:
+    """What a member's type becomes when its cards are worded; None where it has none."""
+    if type_ is DealtCard:
+        return ShownCard
+    item = _item(type_)
+    if item is DealtCard:
+        return list[ShownCard]
+    if item is not None and any(_worded_type(each.type) is not None for each in fields(item)):
+        return list[data_type(item)]  # type: ignore[misc]  # a type made above
+    return None
+
+
+def _item(type_: Any) -> Any:
+    """The Struct that a tuple holds, if it holds Structs."""
+    if get_origin(type_) is Annotated:
+        type_ = get_args(type_)[0]
+    item = get_args(type_)[0] if get_origin(type_) is tuple else None
+    return item if isinstance(item, type) and issubclass(item, Struct) else None
 
 
 def shown(kind: type[Any], facts: Struct, words: Words, **carried: object) -> Any:
     """The facts as an answer, their cards worded."""
-    said = {
-        each.name: [shown_card(card, words.lang) for card in getattr(facts, each.name)]
+    said: dict[str, Any] = {
+        each.name: _worded(each.type, getattr(facts, each.name), words)
         for each in fields(facts)
-        if each.type == CARDS
+        if _worded_type(each.type) is not None
     }
     return with_facts(kind, facts, **said, **carried)
+
+
+def _worded(type_: Any, value: Any, words: Words) -> Any:
+    if type_ is DealtCard:
+        return shown_card(value, words.lang)
+    item = _item(type_)
+    if item is DealtCard:
+        return [shown_card(card, words.lang) for card in value]
+    return [shown(data_type(item), each, words) for each in value]
 
 
 class Command(Struct, frozen=True, kw_only=True):
@@ -127,6 +160,8 @@ class Command(Struct, frozen=True, kw_only=True):
     changes: bool = True
     fresh: bool = True
     answer: type[Any] | None = None
+    others: tuple[type[Any], ...] = ()
+    """Further shapes that the answer can have."""
     show: Callable[[type[Any], Any, Words, dict[str, Any]], Any] | None = None
     example: Mapping[str, object] | None = None
     visible: bool = False
@@ -135,6 +170,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """Whether the step made something new: 201, and its address in Location."""
     created_path: Callable[[Mapping[str, str], Any], str] | None = None
     system: str | None = None
+    versioned: bool = False
+    """Answers carry the version as an ETag, and a change may name the one it was decided on in If-Match."""
 
 
 class Tables:
@@ -156,6 +193,7 @@ class Tables:
         return route(self.operation(command, answer), play)
 
     def operation(self, command: Command, answer: type[Any]) -> Operation:
+        versioned = ("precondition-failed",) if command.versioned and command.changes else ()
         keyed = ("idempotency-key-reused", "quota-exceeded") if command.changes else ()
         return Operation(
             id=command.id,
@@ -165,16 +203,17 @@ class Tables:
             summary=command.summary,
             about=command.about,
             answer=answer,
-            also=Redacted if command.visible else None,
+            also=(*command.others, *((Redacted,) if command.visible else ())),
             words=self.words,
             spoken=self.spoken,
             query=command.query,
             body=command.body,
             form=command.form,
-            refuses=("unauthorized", "forbidden", *keyed, *command.refuses, "store-unavailable", "busy"),
+            refuses=("unauthorized", "forbidden", *keyed, *versioned, *command.refuses, "store-unavailable", "busy"),
             fresh=command.fresh,
             example=command.example,
             status=command.status,
+            versioned=command.versioned,
             may_create=command.created_path is not None,
             bearer=True,
             keyed=command.changes,
@@ -194,6 +233,7 @@ class Tables:
                 wants=wants,
                 key=key,
                 fingerprint=_fingerprint(command, path, asked) if key else "",
+                expects=expected_version(call) if command.versioned else None,
             )
             return await self.store.play(at, wish)
         except GameError as error:
@@ -209,6 +249,8 @@ class Tables:
             call.headers["Location"] = self.prefix + command.created_path(call.request.path_params, facts)
         call.made.append(201 if command.creates(facts) else command.status)
         call.headers["Content-Language"] = words.lang.value
+        if command.versioned:
+            call.headers["ETag"] = f'"{facts.version}"'
         if command.visible and facts.visibility is not Visibility.PUBLIC:
             return self._secret(call, command, answer, done, words)
         return self._whole(call, command, answer, facts, words)
@@ -267,6 +309,17 @@ def key_of(call: Call, asked: Any) -> str | None:
     if not KEY.fullmatch(header) or (own is not None and own != header):
         raise Refusal("invalid-request", faults=(("header.Idempotency-Key", "bad_key", {}),))
     return header
+
+
+def expected_version(call: Call) -> int | None:
+    """What If-Match names: one version in quotes, or * for any."""
+    given = call.request.headers.get("if-match")
+    if given is None or given.strip() == "*":
+        return None
+    version = VERSION.fullmatch(given.strip())
+    if version is None:
+        raise Refusal("invalid-request", faults=(("header.If-Match", "bad_version", {}),))
+    return int(version[1])
 
 
 def _fingerprint(command: Command, path: Mapping[str, str], asked: Any) -> str:

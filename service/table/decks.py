@@ -456,3 +456,8 @@ def game_decks(counts: Counts, chance: Chance) -> tuple[dict[str, Deck], Counts]
         decks[f"d:{identifier}"] = fresh(counts.next_card, cards, chance)
         counts = replace(counts, next_card=counts.next_card + cards)
     return decks, counts
+
+
+def game_deck_size(identifier: str) -> int:
+    """Cards of a deck of the game; 0 for one that is not."""
+    return len(complications.cards(complications.Deck(identifier))) if identifier in list(complications.Deck) else 0

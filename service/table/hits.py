@@ -32,6 +32,12 @@ class Wait(StrEnum):
     CONVERSIONS = "conversions"
 
 
+class SoakChoice(StrEnum):
+    GRIT = "grit"
+    COMPOSURE = "composure"
+    NONE = "none"
+
+
 class HitState(StrEnum):
     AWAITING_SOAK = "awaiting_soak"
     AWAITING_CONVERSIONS = "awaiting_conversions"
@@ -94,6 +100,17 @@ class PendingFacts(Struct, frozen=True, kw_only=True):
     choices: Choices | None
 
 
+def chosen(kind: SoakChoice, base: int | None, red: int, max_conversions: int | None) -> Soaked | None:
+    """Raises InvalidValue for what does not go with the kind."""
+    if max_conversions is not None and kind is not SoakChoice.COMPOSURE:
+        raise InvalidValue("max_conversions", "only_with_composure")
+    if kind is SoakChoice.NONE:
+        if base is not None or red:
+            raise InvalidValue("base" if base is not None else "red", "only_with_soak")
+        return None
+    return Soaked(kind=kind, base=base, red=red, max_conversions=max_conversions)
+
+
 def strike(turn: Turn, character: str, struck: Struck, cast: Cast) -> TableWound:
     """Raises InvalidValue for a protection that the sheet has not, or a base that nobody tells."""
     characters.known(turn, character)
@@ -142,7 +159,7 @@ def convert(turn: Turn, character: str, hit: str, count: int, cast: Cast) -> Tab
         raise InvalidValue("count", "soak_first")
     chosen = replace(pending.soak, max_conversions=count)
     whole = Hit(die=pending.die, protections=frozenset(pending.protections), soak=chosen)
-    wound = resolve_hit(whole, GivenFaces(pending.faces))
+    wound = replace(resolve_hit(whole, GivenFaces(pending.faces)), complications=0)  # its cards were dealt with the soak
     if count > wound.conversions_possible:
         raise InvalidValue("count", "too_high", most=wound.conversions_possible)
     cast = replace(cast, deal=False, visibility=pending.visibility)

@@ -1,6 +1,6 @@
 """B4: opponents at a table. They never roll: they add dice to the actions against them, and hold so many burns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -13,7 +13,6 @@ from service.systems.burn2d6.opponents import (
     OpponentBurns,
     OpponentHit,
     OpponentWound,
-    Points,
     burn_opponent,
 )
 from service.table.characters import ID, GivenName, Identifier
@@ -157,7 +156,7 @@ def take(turn: Turn, identifier: str, points: int, event: str | None = None) -> 
     """The opponent takes the burns, whoever asks; the step that they belong to tells of them."""
     opponent = known(turn, identifier)
     wound = burn_opponent(OpponentHit(burn_max=opponent.burn_max, burns=opponent.burns, points=points))
-    if wound.burns > opponent.burns:
+    if points:
         turn.put(f"o:{identifier}", replace(opponent, burns=wound.burns))
     return OpponentBurned(
         **{name: getattr(wound, name) for name in wound.__struct_fields__},
@@ -177,7 +176,7 @@ def _keep(turn: Turn, identifier: str, opponent: Opponent) -> OpponentFacts:
     return facts
 
 
-def _free_name(name: str, others: Any) -> str:
+def _free_name(name: str, others: Iterable[Opponent]) -> str:
     kept = spelt("name", name)
     if sought(kept) in {sought(other.name) for other in others}:
         raise InvalidValue("name", "opponent_taken")

@@ -55,6 +55,8 @@ class GroupRoll(Struct, frozen=True, kw_only=True):
     """One roll for several characters, in one step."""
 
     results: Annotated[tuple[TablePoolRoll, ...], Meta(max_length=100)]
+    single: bool = False
+    """A roll for nobody in particular, which is no group."""
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]
     event: str
@@ -109,6 +111,11 @@ def roll_sixd6(turn: Turn, character: str | None, asked: PoolAsked, cast: Cast) 
     facts = _rolled(turn, character, asked, cast, lambda rule: thrown(turn, cast, rule))
     turn.tell("sixd6.roll", facts, character=character, visibility=cast.visibility)
     return facts
+
+
+def roll_for_nobody(turn: Turn, asked: PoolAsked, cast: Cast) -> GroupRoll:
+    roll = roll_sixd6(turn, None, asked, cast)
+    return GroupRoll(results=(roll,), single=True, visibility=roll.visibility, roller=roll.roller, event=roll.event)
 
 
 def roll_group(turn: Turn, group: tuple[str, ...] | None, asked: PoolAsked, cast: Cast) -> GroupRoll:

@@ -1,0 +1,1 @@
+"""HTTP and nothing else: reading strictly, answering in words, the contract."""

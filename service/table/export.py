@@ -1,0 +1,88 @@
+"""A whole table as one document, and a table from such a document. Tokens stay behind: they open one session only."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from service.errors import InvalidValue
+from service.table import decks
+from service.table.clock import elapsed_ms
+from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head
+from service.table.turn import TYPES, Turn, type_of
+
+MOST_FIELDS = 1_000
+
+
+class TableExport(Struct, frozen=True, kw_only=True):
+    """`records` are the service's own: keep them as they are."""
+
+    format: Annotated[int, Meta(ge=1, le=1_000, description="Version of the records.")]
+    exported_ms: Annotated[int, Meta(ge=0, description="When, in ms since 1970.")]
+    records: Annotated[dict[str, Any], Meta(max_length=MOST_FIELDS)]
+
+
+def export(turn: Turn) -> TableExport:
+    turn.allow()
+    texts = [f"t:{name[2:]}" for name in turn.fields("d:") if turn.get(name).name is not None]
+    fields = [name for name in turn.fields("") if not name.startswith("k:") and _known(name)]
+    clock: Clock = turn.clock
+    records = {name: turn.get(name) for name in (*fields, *texts)}
+    records["clock"] = replace(
+        clock, elapsed_ms=turn.elapsed_ms, since_ms=turn.now_ms if clock.since_ms is not None else None
+    )
+    return TableExport(format=FORMAT, exported_ms=turn.now_ms, records=msgspec.to_builtins(records, str_keys=True))
+
+
+def _known(field: str) -> bool:
+    return field in TYPES or field[:2] in TYPES
+
+
+def imported(told: TableExport, now_ms: int) -> dict[str, Any]:
+    """The records of a new session. Raises InvalidValue, naming the record at fault."""
+    if told.format > FORMAT:
+        raise InvalidValue("import.format", "too_high", most=FORMAT)
+    records = {field: _record(field, value) for field, value in told.records.items()}
+    for field in ("head", "clock", "scene", "counts"):
+        if field not in records:
+            raise InvalidValue(f"import.records.{field}", "missing")
+    _check_decks(records)
+    head: Head = records["head"]
+    clock: Clock = records["clock"]
+    running = clock.since_ms is not None
+    elapsed = elapsed_ms(replace(clock, since_ms=None), now_ms)
+    counts: Counts = records["counts"]
+    return {
+        **records,
+        "head": replace(head, created_ms=now_ms),
+        "clock": Clock(elapsed, now_ms if running else None),
+        "counts": replace(counts, keys={}),
+    }
+
+
+def _record(field: str, value: Any) -> Any:
+    if field.startswith("k:") or not _known(field):
+        raise InvalidValue(f"import.records.{field[:70]}", "unknown", known=", ".join(TYPES))
+    try:
+        return msgspec.convert(value, type_of(field), str_keys=True)
+    except msgspec.ValidationError as error:
+        raise InvalidValue(f"import.records.{field[:70]}", "other", message=str(error)) from None
+
+
+def _check_decks(records: dict[str, Any]) -> None:
+    """Every deck's cards are whole, in one place each, and held by somebody who is there; no two decks share a number."""
+    characters = {name[2:] for name, record in records.items() if isinstance(record, Character)}
+    seen: set[int] = set()
+    for name, deck in records.items():
+        if not isinstance(deck, Deck):
+            continue
+        cards = [*deck.pile, *deck.discard, *deck.active]
+        expected = sum(deck.copies) if deck.copies else decks.game_deck_size(name[2:])
+        whole = sorted(cards) == list(range(deck.first, deck.first + expected))
+        texts = records.get(f"t:{name[2:]}", ())
+        if not whole or seen & set(cards) or not set(deck.active.values()) <= {*characters, decks.TABLE}:
+            raise InvalidValue(f"import.records.{name}", "cards_astray")
+        if bool(deck.copies) and len(texts) != len(deck.copies):
+            raise InvalidValue(f"import.records.t:{name[2:]}", "missing")
+        seen |= set(cards)
