@@ -1,9 +1,12 @@
 """An evening at a table, played for the examples of the contract: every operation once, each with its own example."""
 
-import json
+import secrets
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
@@ -35,14 +38,20 @@ async def played(client: httpx.AsyncClient, contract: dict[str, Any]) -> Answers
     answers: Answers = {}
     for method, path, operation in _in_order(contract):
         answers[operation["operationId"]] = await _answer(client, method, path, operation, answers)
-    return _named_alike(answers)
+    return _without_time(answers)
 
 
 def _in_order(contract: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """As the contract lists them; what deletes comes last, the youngest first."""
-    every = [(method, path, told) for path, methods in contract["paths"].items() for method, told in methods.items()]
-    last = [each for each in every if each[0] == "delete"]
-    return [each for each in every if each not in last] + sorted(last, key=lambda each: each[1].count("/"), reverse=True)
+    """Path after path, made before it is read; what deletes comes last, the deepest first."""
+    order = ("put", "post", "get", "patch")
+    every = [
+        (method, path, methods[method])
+        for path, methods in contract["paths"].items()
+        for method in order
+        if method in methods
+    ]
+    last = [("delete", path, methods["delete"]) for path, methods in contract["paths"].items() if "delete" in methods]
+    return every + sorted(last, key=lambda each: each[1].count("/"), reverse=True)
 
 
 async def _answer(client: httpx.AsyncClient, method: str, path: str, operation: dict[str, Any], answers: Answers) -> Any:
@@ -69,26 +78,22 @@ def _in_query(value: Any) -> str:
     )
 
 
-# What differs from one evening to the next: secrets, ids made by chance, and time.
+# What differs from one evening to the next: secrets, and time.
 
 
-def _named_alike(answers: Answers) -> Answers:
-    text = json.dumps(answers, ensure_ascii=False)
-    for made, shown in _made_by_chance(answers):
-        text = text.replace(made, shown)
-    opened = datetime.fromisoformat(answers["openSession"]["created_at"]) if "openSession" in answers else OPENED_AT
-    return {identifier: _timeless(answer, opened) for identifier, answer in json.loads(text).items()}
+def known_secrets() -> Any:
+    """While it lasts, ids and tokens are counted instead of made by chance."""
+    counts: defaultdict[int, Iterator[int]] = defaultdict(lambda: count(1))
+    return patch.multiple(
+        secrets,
+        token_hex=lambda size: f"{next(counts[size]):0{size * 2}x}",
+        token_urlsafe=lambda size: f"{next(counts[size]):0>43}",
+    )
 
 
-def _made_by_chance(answers: Answers) -> Iterator[tuple[str, str]]:
-    for place, (by, member) in NAMED.items():
-        if by in answers:
-            yield answers[by][member], PLACES[place][1]
-    if "openSession" in answers:
-        for role, secret in answers["openSession"]["tokens"].items():
-            yield secret, f"ember_{role}_{role * 10}"
-        yield answers["mintToken"]["token"], "ember_chat_" + "chat" * 10
-        yield answers["readOwnToken"]["id"], "70ce40000000"
+def _without_time(answers: Answers) -> Answers:
+    opened = datetime.fromisoformat(answers["openSession"]["created_at"])
+    return {identifier: _timeless(answer, opened) for identifier, answer in answers.items()}
 
 
 def _timeless(node: Any, opened: datetime, name: str = "") -> Any:

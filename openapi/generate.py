@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from openapi import evening, refusals
+from openapi import refusals
+from openapi.evening import NoChance, known_secrets, played
 from service.api import contract
 from service.app import create_app
 from service.settings import Settings
@@ -19,17 +20,17 @@ EXAMPLES = Path(contract.__file__).parent / "examples.json"
 
 
 async def _written(redis_url: str) -> dict[Path, bytes]:
-    app: Any = create_app(Settings(access_log=False, redis_url=redis_url), evening.NoChance())
+    app: Any = create_app(Settings(access_log=False, redis_url=redis_url), NoChance())
     logging.getLogger("httpx").setLevel(logging.WARNING)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://emberdice") as client:
         document = (await client.get("/openapi.json")).json()
-        recorded = {"answers": await evening.played(client, document), "problems": refusals.worded(document)}
+        recorded = {"answers": await played(client, document), "problems": refusals.worded(document)}
     return {EXAMPLES: contract.encoded(recorded), CONTRACT: contract.encoded(contract.illustrated(document, recorded))}
 
 
 def generated() -> dict[Path, bytes]:
     """The committed files, as they should be."""
-    with tempfile.TemporaryDirectory() as folder, EmbeddedServer(Path(folder), appendfsync="no") as server:
+    with tempfile.TemporaryDirectory() as folder, EmbeddedServer(Path(folder), appendfsync="no") as server, known_secrets():
         return asyncio.run(_written(server.url))
 
 

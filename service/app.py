@@ -1,13 +1,13 @@
 """The composition root: settings and dice in, an ASGI application out. Nothing else builds parts."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from litestar import Litestar, Request
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
-from service.api import characters, contract, decks, games, log, pages, rolls, sessions, sheets
+from service.api import burn, characters, contract, decks, games, log, pages, rolls, sessions, sheets
 from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
@@ -16,8 +16,9 @@ from service.api.tables import Tables
 from service.dice import Chance, Dice, SystemDice
 from service.errors import GameError
 from service.settings import Settings
-from service.store.connection import StoreUnavailable, connect
+from service.store.connection import StoreUnavailable, connect, connect_for_news
 from service.store.limits import Limits, TooManyRequests
+from service.store.live import Live
 from service.store.log import Log
 from service.store.steps import Busy, Store
 from service.systems import SYSTEMS
@@ -28,6 +29,14 @@ MESSAGES = load(Path(__file__).parent / "messages")
 WORDS = {lang: Words(lang, tree) for lang, tree in MESSAGES.items()}
 
 
+class Memory(NamedTuple):
+    """All that needs Redis."""
+
+    store: Store
+    limits: Limits
+    live: Live
+
+
 def tables(dice: Dice) -> list[games.Table]:
     """Every game with its words: the service's own, and its own on top."""
     return [
@@ -36,23 +45,25 @@ def tables(dice: Dice) -> list[games.Table]:
     ]
 
 
-def routes(store: Store, limits: Limits, settings: Settings) -> list[HTTPRouteHandler]:
-    offered = tables(store.chance)
+def routes(memory: Memory, settings: Settings) -> list[HTTPRouteHandler]:
+    offered = tables(memory.store.chance)
     return [
         *(handler for table in offered for handler in table.routes()),
         games.systems_route(offered, WORDS, settings.public_url),
-        *table_routes(store, limits, offered[0], settings),
-        *pages.Pages(WORDS, store).routes(),
+        *table_routes(memory, offered, settings),
+        *pages.Pages(WORDS, memory.store).routes(),
     ]
 
 
-def table_routes(store: Store, limits: Limits, game: games.Table, settings: Settings) -> list[HTTPRouteHandler]:
-    """Everything that needs a session, in the words of the service and of the game that tables are made for."""
-    offered = Tables(store, game.words, game.spoken, settings.public_url)
+def table_routes(memory: Memory, played: list[games.Table], settings: Settings) -> list[HTTPRouteHandler]:
+    """Everything that needs a session, in the words of the service and of the game that it plays."""
+    at_table = {each.game.id: Tables(memory.store, each.words, each.spoken, settings.public_url) for each in played}
+    offered = at_table["sixd6"]
     return [
-        *sessions.Sessions(offered, limits).routes(),
+        *sessions.Sessions(offered, memory.limits, settings.max_import_bytes).routes(),
         *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *sheets.COMMANDS, *decks.COMMANDS)),
-        *log.EventLog(offered, Log(store.redis)).routes(),
+        *at_table["burn2d6"].routes(burn.COMMANDS),
+        *log.EventLog(offered, memory.live).routes(),
     ]
 
 
@@ -70,7 +81,8 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
         failures=settings.failures_per_minute,
         sessions=settings.max_sessions,
     )
-    handlers = routes(store, limits, settings)
+    live = Live(Log(redis), lambda: connect_for_news(settings.redis_url))
+    handlers = routes(Memory(store, limits, live), settings)
     document = contract.encoded(contract.document(operations(handlers), settings.public_url))
     failures = Failures(WORDS, settings.public_url, settings.max_body_bytes)
     app = Litestar(
@@ -86,7 +98,7 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
             Busy: failures.of_store,
             Exception: failures.unforeseen,
         },
-        on_shutdown=[redis.aclose],
+        on_shutdown=[live.close, redis.aclose],
         debug=False,
     )
 

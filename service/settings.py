@@ -26,6 +26,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     public_url: Annotated[str, Meta(pattern=r"^(https?://\S+[^/\s])?(?![\s\S])")] = ""
     cors_origins: str = "*"
     max_body_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 1_048_576
+    max_import_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 8_388_608
     access_log: bool = True
     session_days: Annotated[int, Meta(ge=1, le=365)] = 30
     max_sessions: Annotated[int, Meta(ge=0)] = 100_000

@@ -1,10 +1,12 @@
 """The one door to chance: what it asks the system for, and what it makes of faces from outside."""
 
 import secrets
+from collections import Counter
+from itertools import permutations, product
 
 import pytest
 
-from service.dice import Dice, FacesMismatch, GivenFaces, Kind, Source, SystemDice, Throw
+from service.dice import Chance, Dice, FacesMismatch, GivenFaces, Kind, Source, SystemDice, Tape, Throw
 
 DAMAGE = Throw(8, Kind.DAMAGE, 0, 1)
 BASE = Throw(6, Kind.BASE, 0, 3)
@@ -113,3 +115,48 @@ def test_a_rest_does_not_excuse_faces_left_over():
     with pytest.raises(FacesMismatch) as refusal:
         dice.finish()
     assert (refusal.value.at, refusal.value.needed) == (3, ())
+
+
+class Scripted(Chance):
+    """Says these numbers, each for the bound that it stands beside, and no more."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+
+    def below(self, end):
+        number, bound = self.script.pop(0)
+        assert end == bound
+        return number
+
+
+def test_a_shuffle_makes_each_order_from_one_run_of_chance():
+    """Four cards ask for one of 4, of 3 and of 2: 24 runs, all as likely, and 24 orders."""
+    runs = product(range(4), range(3), range(2))
+    orders = Counter(tuple(Scripted(*zip(run, (4, 3, 2), strict=True)).shuffled("abcd")) for run in runs)
+    assert orders == Counter(permutations("abcd"))
+
+
+@pytest.mark.parametrize("items", [[], ["a"]])
+def test_nothing_to_shuffle_asks_chance_for_nothing(items):
+    assert Scripted().shuffled(items) == items
+
+
+def test_a_shuffle_leaves_the_items_it_was_given():
+    items = ["a", "b"]
+    assert Scripted((0, 2)).shuffled(items) == ["b", "a"]
+    assert items == ["a", "b"]
+
+
+def test_a_tape_says_the_same_again_and_asks_only_for_what_is_new():
+    chance = Scripted((0, 6), (7, 8), (5, 6), (3, 6))
+    tape = Tape(chance)
+    assert tape.throw(Throw(6, Kind.BASE, 0, 1), DAMAGE, Throw(6, Kind.RED, 0, 1)) == [1, 8, 6]
+    tape.rewind()
+    assert tape.throw(Throw(6, Kind.BASE, 0, 3), DAMAGE) == [1, 6, 4, 8]
+    assert chance.script == []
+
+
+def test_a_tape_goes_on_while_it_is_not_rewound():
+    tape = Tape(Scripted((0, 6), (5, 6)))
+    assert tape.throw(Throw(6, Kind.BASE, 0, 1)) == [1]
+    assert tape.throw(Throw(6, Kind.BASE, 0, 1)) == [6]

@@ -74,7 +74,7 @@ COMMANDS = (
         wants=_everything,
         status=201,
         created_path=lambda path, facts: f"/v1/sessions/{path['session']}/characters/{facts.id}",
-        example={"name": "Zoé"},
+        example={"name": "Ana"},
     ),
     Command(
         id="listCharacters",

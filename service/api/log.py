@@ -1,31 +1,52 @@
 """The log of a table, as pages, redacted for who reads it; and the state that it led to."""
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct, defstruct
 
+from service.api import burn as burn_api
 from service.api import characters as character_api
 from service.api import decks as deck_api
 from service.api import rolls as roll_api
 from service.api import sessions as session_api
 from service.api import sheets as sheet_api
 from service.api.answers import Answer, Text, joined, labelled
-from service.api.operation import Call, Operation, route
+from service.api.operation import Call, Operation, encoder, route
 from service.api.problems import Refusal
 from service.api.sessions import Moment
-from service.api.tables import SESSION, Command, Tables, data_type, session_id, shown, token_of
-from service.store.log import Entry, Expired, Log
-from service.store.steps import seat
-from service.table import cards, characters, decks, healing, hits, rolls, scene, session, sheets, state
+from service.api.stream import EventStream
+from service.api.tables import SESSION, Command, Keyed, Tables, data_type, refuse_in_url, session_id, shown, token_of
+from service.store.live import Live
+from service.store.log import Entry, Expired
+from service.store.steps import LOG_ENTRIES, Seat, seat
+from service.table import (
+    burn,
+    burn_sheets,
+    cards,
+    characters,
+    decks,
+    export,
+    healing,
+    hits,
+    opponents,
+    rolls,
+    scene,
+    session,
+    sheets,
+    state,
+    undo,
+)
 from service.table.audience import Role, Visibility, sees
 from service.table.clock import rfc3339
 from service.table.records import Token
-from service.table.turn import EVERYTHING
+from service.table.turn import EVERYTHING, Turn
 from service.words import Words
 
 Said = Callable[[Any, Words], str]
@@ -52,6 +73,14 @@ KINDS: dict[str, Kind] = {
     "card.applied": Kind(cards.Applied, sheet_api.say_applied),
     "sixd6.healing": Kind(healing.HealingRoll, roll_api.say_healing, rolled=True),
     "sixd6.timer": Kind(healing.HealingStatusFacts, roll_api.say_status),
+    "burn2d6.sheet": Kind(burn_sheets.BurnSheetFacts, burn_api.say_sheet),
+    "burn2d6.roll": Kind(burn.TableActionRoll, burn_api.say_roll, rolled=True),
+    "burn2d6.damage": Kind(burn.TableBurnWound, burn_api.say_hit),
+    "burn2d6.surge": Kind(burn.SurgeSpent, burn_api.say_surge),
+    "burn2d6.build": Kind(burn.TableBuild, burn_api.say_build),
+    "opponent.put": Kind(opponents.OpponentFacts, burn_api.say_opponent),
+    "opponent.burned": Kind(opponents.OpponentBurnedFacts, burn_api.say_burned),
+    "opponent.deleted": Kind(opponents.OpponentFacts, burn_api.say_gone),
     "cards.drawn": Kind(decks.Drawn, deck_api.say_drawn),
     "cards.discarded": Kind(decks.Discarded, deck_api.say_discarded),
     "cards.returned": Kind(decks.Returned, deck_api.say_returned),
@@ -61,6 +90,7 @@ KINDS: dict[str, Kind] = {
     "scene.ended": Kind(scene.SceneEnded, deck_api.say_scene),
     "character.put": Kind(characters.CharacterFacts, character_api.say_put),
     "character.deleted": Kind(characters.CharacterFacts, _named("table.character_deleted")),
+    "undo": Kind(undo.Undone, lambda facts, words: words("table.undone", event=facts.undone)),
     "clock.changed": Kind(state.ClockFacts, session_api.say_clock),
     "session.changed": Kind(session.SessionFacts, lambda facts, words: words("table.changed")),
     "token.created": Kind(session.TokenFacts, lambda facts, words: words(f"table.minted.{facts.role}"), gm_only=True),
@@ -110,7 +140,14 @@ for each in EVENTS.values():
     AnyEvent = each if AnyEvent is None else AnyEvent | each
 
 
+UrlToken = Annotated[
+    str, Meta(min_length=1, max_length=100, description="A chat or observer token, for callers that send no headers.")
+]
 EVENT_ID = re.compile(r"[0-9]{1,15}")
+
+
+MOST_SAID = 1_000
+"""Worded entries that a worker keeps for its streams."""
 
 
 class Order(StrEnum):
@@ -122,6 +159,15 @@ class EventQuery(Struct, frozen=True, kw_only=True):
     after: Annotated[str, Meta(pattern=r"^[0-9]{1,15}(?![\s\S])", description="Id of the last event seen.")] | None = None
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
     order: Annotated[Order, Meta(description="`desc`: newest first; `after` then goes back in time.")] = Order.ASC
+    token: UrlToken | None = None
+
+
+class StateQuery(Struct, frozen=True, kw_only=True):
+    token: UrlToken | None = None
+
+
+class UndoRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing to tell but, perhaps, a key."""
 
 
 EventPage = joined(
@@ -167,20 +213,27 @@ def said(kind: Kind, facts: Any, words: Words) -> str:
 
 
 class EventLog:
-    def __init__(self, tables: Tables, log: Log) -> None:
-        self._tables, self._log = tables, log
+    def __init__(self, tables: Tables, live: Live) -> None:
+        self._tables, self._log, self._live = tables, live.log, live
+        self._said: dict[Any, bytes | None] = {}
 
     def routes(self) -> list[HTTPRouteHandler]:
-        return [self._tables.route(STATE), self._page(), self._one()]
+        return [*self._tables.routes((STATE, EXPORT)), self._page(), self._one(), self._undo()]
 
-    async def _token(self, call: Call) -> tuple[str, Token, Words]:
-        identifier = session_id(call)
-        done = await self._tables.store.look(seat(identifier, token_of(call)), lambda turn: turn.token)
-        return identifier, done.facts, self._tables.words[call.presentation.lang or done.lang]
+    async def _token(self, call: Call, asked: Any) -> tuple[Seat, Token, Words, int]:
+        """Who reads, in which words, and the session's version. Raises Unauthorized, NotAllowed."""
+        at = seat(session_id(call), token_of(call, asked))
+        done = await self._tables.store.look(at, lambda turn: (turn.token, turn.version - 1))
+        token, version = done.facts
+        refuse_in_url(call, asked, token)
+        return at, token, self._tables.words[call.presentation.lang or done.lang], version
 
     def _page(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: EventQuery) -> Any:
-            identifier, token, words = await self._token(call)
+            at, token, words, version = await self._token(call, asked)
+            if call.presentation.stream:
+                return self._stream(call, at, token, words, asked.after or last_event_id(call) or str(version))
+            identifier = at.session
             read = self._log.after if asked.order is Order.ASC else self._log.before
             try:
                 page = await read(identifier, asked.after, asked.limit)
@@ -208,9 +261,49 @@ class EventLog:
             play,
         )
 
+    def _stream(self, call: Call, at: Seat, token: Token, words: Words, cursor: str) -> EventStream:
+        """What happened after the cursor, then what happens. Each entry is worded once for readers of one kind."""
+        store, said = self._tables.store, self._said
+
+        def event(entry: Entry) -> bytes | None:
+            mine = entry.event.actor.token == token.id
+            key = (at.session, entry.id, token.role, mine, words.lang)
+            if key not in said:
+                told = worded(entry, token, words)
+                said[key] = None if told is None else encoder.encode(told)
+                if len(said) > MOST_SAID:
+                    said.pop(next(iter(said)))
+            return said[key]
+
+        async def still_allowed() -> None:
+            await store.look(at, lambda turn: turn.token)
+
+        async def last() -> str:
+            return str((await store.look(at, lambda turn: turn.version - 1)).facts)
+
+        return EventStream(self._live.follow(at.session, int(cursor)), event, still_allowed, last)
+
+    def _undo(self) -> HTTPRouteHandler:
+        async def play(call: Call, asked: UndoRequest) -> Any:
+            at, wanted = seat(session_id(call), token_of(call)), call.request.path_params["event"]
+            while True:
+                await self._tables.store.look(at, lambda turn: turn.allow())
+                entry = await self._log.one(at.session, wanted) if EVENT_ID.fullmatch(wanted) else None
+                if entry is None:
+                    raise Refusal("not-found")
+                page = await self._log.after(at.session, entry.id, LOG_ENTRIES)
+                later = [step_of(each) for each in page.entries]
+                newest = page.entries[-1].number if page.entries else entry.number
+                take_back = partial(_take_back, step_of(entry), later, newest)
+                with contextlib.suppress(undo.Moved):
+                    return await self._tables.answer(call, UNDO, asked, take_back)
+
+        return route(self._tables.operation(UNDO, self._tables.answer_type(UNDO)), play)
+
     def _one(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> Any:
-            identifier, token, words = await self._token(call)
+            at, token, words, _ = await self._token(call, asked)
+            identifier = at.session
             wanted = call.request.path_params["event"]
             entry = (
                 await self._log.one(identifier, wanted)
@@ -247,12 +340,58 @@ class EventLog:
         )
 
 
+def _take_back(
+    step: undo.Step, later: list[undo.Step], newest: int, turn: Turn, path: Mapping[str, str], asked: UndoRequest
+) -> undo.Undone:
+    return undo.undo(turn, step, later, newest)
+
+
+def step_of(entry: Entry) -> undo.Step:
+    return undo.Step(entry.id, entry.event.type, msgspec.json.decode(entry.before, type=dict[str, str | None]))
+
+
+def last_event_id(call: Call) -> str | None:
+    """Where a stream that was cut off goes on."""
+    given = call.request.headers.get("last-event-id")
+    if given is not None and not EVENT_ID.fullmatch(given):
+        raise Refusal("invalid-request", faults=(("header.Last-Event-ID", "bad_cursor", {}),))
+    return given
+
+
+UNDO = Command(
+    id="undoEvent",
+    method="POST",
+    path="/events/{event:str}/undo",
+    summary="Take an event back",
+    about="What it changed gets the values from before. Refused while a later event touched the same things. The gm's.",
+    body=UndoRequest,
+    facts=undo.Undone,
+    play=lambda turn, path, asked: None,
+    say=lambda facts, words: words("table.undone", event=facts.undone),
+    wants=lambda path, asked: (EVERYTHING,),
+    refuses=("not-found", "cannot-undo"),
+)
+
+EXPORT = Command(
+    id="exportSession",
+    method="GET",
+    path="/export",
+    summary="Export the table",
+    about="Everything but its tokens and its log; POST /v1/sessions takes it back as `import`. The gm's.",
+    facts=export.TableExport,
+    play=lambda turn, path, asked: export.export(turn),
+    say=lambda facts, words: words("table.exported"),
+    wants=lambda path, asked: (EVERYTHING,),
+    changes=False,
+)
+
 STATE = Command(
     id="readState",
     method="GET",
     path="/state",
     summary="Read the whole table",
     about="Characters with cards and healing limits, decks, clock, marks; `last_event` is a cursor for the log.",
+    query=StateQuery,
     facts=state.TableState,
     play=lambda turn, path, asked: state.state(turn),
     say=lambda facts, words: words.count("table.state", len(facts.characters), role=words(f"table.role.{facts.role}")),

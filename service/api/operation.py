@@ -49,6 +49,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """A request that the contract shows with its real answer: members of the body, or of path and query."""
     form_example: Mapping[str, object] | None = None
     status: int = 200
+    most_body_bytes: int | None = None
+    """Where it differs from what the service accepts elsewhere."""
     versioned: bool = False
     """Answers carry a version as their ETag; a change takes If-Match."""
     may_create: bool = False
@@ -96,10 +98,12 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
     async def handler(request: Request[Any, Any, Any]) -> ASGIResponse:
         call, asked = await _read(request, operation)
         try:
-            return respond(call, await play(call, asked))
+            answer = await play(call, asked)
+            return respond(call, answer) if isinstance(answer, Struct) else answer  # a stream answers for itself
         except GameError as error:
             raise refusal_of(error, call.place) from error
 
+    size = {} if operation.most_body_bytes is None else {"request_max_body_size": operation.most_body_bytes}
     pure = operation.method == "GET" and not operation.fresh
     methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
     return HTTPRouteHandler(
@@ -108,6 +112,7 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
         status_code=operation.status,
         name=operation.id,
         opt={"operation": operation},
+        **size,
         include_in_schema=False,
     )(handler)
 

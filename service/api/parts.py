@@ -86,8 +86,9 @@ PLACES = {
     "code": ("Code of a problem.", "faces-mismatch"),
     "deck": ("Id of the deck: `light`, `grave` or one of the table's own.", "light"),
     "event": ("Id of the event.", "3"),
-    "session": ("Id of the session.", "5e551000000000000001"),
-    "token": ("Id of the token, which is not the token.", "70ce40000001"),
+    "opponent": ("Id of the opponent.", "ogre"),
+    "session": ("Id of the session.", "00000000000000000001"),
+    "token": ("Id of the token, which is not the token.", "000000000003"),
 }
 
 

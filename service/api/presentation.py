@@ -47,6 +47,8 @@ class Presentation(Struct, frozen=True, kw_only=True):
     format: Format = Format.JSON
     max: int | None = None
     soft_errors: bool = False
+    stream: bool = False
+    """Accept prefers text/event-stream."""
 
 
 def read(request: Request[Any, Any, Any], raw: bytes) -> tuple[Presentation, Pairs]:
@@ -82,6 +84,7 @@ def _shown(request: Request[Any, Any, Any], asked: Asked) -> Presentation:
         format=asked.format or accepted(headers.get("accept", "")),
         max=asked.max,
         soft_errors=asked.errors is not None and _may_be_soft(request),
+        stream="text/event-stream" in headers.get("accept", ""),
     )
 
 

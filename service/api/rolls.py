@@ -240,7 +240,7 @@ COMMANDS = (
         ),
         visible=True,
         system="sixd6",
-        example={"care": "treat_damage", "base": 4, "damage": 5, "tier_size": 3, "faces": [5, 2, 6, 1, 3]},
+        example={"care": "treat_damage", "base": 4, "damage": 5, "faces": [5, 2, 6, 1, 3]},
     ),
     Command(
         id="readHealing",

@@ -146,8 +146,9 @@ def _open(schema: Schema, kind: type[Any] | None) -> Schema:
     if "properties" not in schema or kind is None:
         return schema
     members = {name: {k: v for k, v in member.items() if k != "default"} for name, member in schema["properties"].items()}
-    unset = {field.encode_name for field in fields(kind) if field.default is UNSET}
-    told = {"properties": members, "required": [name for name in members if name not in unset]}
+    omits: bool = kind.__struct_config__.omit_defaults
+    left_out = {field.encode_name for field in fields(kind) if field.default is UNSET or (omits and not field.required)}
+    told = {"properties": members, "required": [name for name in members if name not in left_out]}
     return {key: value for key, value in {**schema, **told}.items() if key != "additionalProperties"}
 
 

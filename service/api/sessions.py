@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from litestar.handlers import HTTPRouteHandler
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from service.api.answers import NO_CONTROLS, Answer, joined, with_facts
 from service.api.operation import Call, Operation, route
@@ -20,6 +21,7 @@ from service.table import session
 from service.table.audience import Role
 from service.table.characters import CharacterFacts, Identifier, facts_of
 from service.table.clock import ClockAction, rfc3339
+from service.table.export import TableExport, imported
 from service.table.records import Character, Head, ProvidedFaces, Reshuffle, TableSettings, Token
 from service.table.session import SessionFacts, SettingsChange, TokenFacts, TokenList
 from service.table.state import ClockFacts, clock_facts
@@ -54,6 +56,9 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     settings: TableRules = TableRules()
     characters: session.Names = ()
     clock: ClockState = ClockState.RUNNING
+    imported: Annotated[
+        TableExport | None, Meta(description="What an export gave: its settings, characters and clock are taken, not these.")
+    ] = field(name="import", default=None)
 
 
 class SessionView(Answer, frozen=True, kw_only=True):
@@ -126,8 +131,9 @@ class ClockRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Sessions:
-    def __init__(self, tables: Tables, limits: Limits) -> None:
+    def __init__(self, tables: Tables, limits: Limits, most_import_bytes: int) -> None:
         self._tables, self._store, self._limits = tables, tables.store, limits
+        self._most_import_bytes = most_import_bytes
 
     def routes(self) -> list[HTTPRouteHandler]:
         return [self._open(), self._read(), self._change(), self._delete(), self._mint(), *self._tables.routes(COMMANDS)]
@@ -151,22 +157,16 @@ class Sessions:
             await self._limits.count_creation(call.address, now_ms)
             identifier = secrets.token_hex(10)
             await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
-            head = Head(
-                name=asked.name,
-                lang=asked.lang,
-                settings=with_facts(TableSettings, asked.settings),
-                created_ms=now_ms,
-            )
             first = {role: new_secret(role) for role in (Role.GM, Role.PLAYER)}
             tokens = {
                 token_digest(secret): Token(id=secrets.token_hex(6), role=role, created_ms=now_ms)
                 for role, secret in first.items()
             }
-            running = asked.clock is ClockState.RUNNING
-            records = session.opened(head, asked.characters, running=running, tokens=tokens, chance=self._store.chance)
+            records = self._records(asked, now_ms) | {f"k:{digest}": token for digest, token in tokens.items()}
+            head: Head = records["head"]
             await self._store.create(identifier, records, now_ms)
             call.headers["Location"] = f"{self._tables.prefix}/v1/sessions/{identifier}"
-            words = self._tables.words[call.presentation.lang or asked.lang]
+            words = self._tables.words[call.presentation.lang or head.lang]
             seated = [facts_of(f[2:], each) for f, each in records.items() if isinstance(each, Character)]
             return OpenedSession(
                 **_session_members(identifier, session.facts_of(head), now_ms + FIRST_LIFE_MS),
@@ -183,10 +183,26 @@ class Sessions:
             about="The tokens are shown in this answer only. A session lives for a day until its second use.",
             body=OpenRequest,
             answer=OpenedSession,
+            most_body_bytes=self._most_import_bytes,
             status=201,
             example={"name": "Vendredi", "lang": "fr", "settings": {"tier_size": 3}, "characters": ["Zoé", "Max"]},
         )
         return route(operation, play)
+
+    def _records(self, asked: OpenRequest, now_ms: int) -> dict[str, Any]:
+        """The first records of a session: of a new table, or of one that was exported."""
+        if asked.imported is not None:
+            records = imported(asked.imported, now_ms)
+            told = {name: getattr(asked, name) for name in ("name",) if getattr(asked, name) is not None}
+            return {**records, "head": replace(records["head"], **told)}
+        head = Head(
+            name=asked.name,
+            lang=asked.lang,
+            settings=with_facts(TableSettings, asked.settings),
+            created_ms=now_ms,
+        )
+        running = asked.clock is ClockState.RUNNING
+        return session.opened(head, asked.characters, running=running, chance=self._store.chance)
 
     def _read(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> SessionView:

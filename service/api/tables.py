@@ -13,11 +13,12 @@ from service.api.answers import Answer, Text, joined, labelled, with_facts
 from service.api.decoding import Spoken
 from service.api.operation import Call, Operation, encoder, route
 from service.api.problems import Refusal, refusal_of
-from service.errors import GameError, Unauthorized
+from service.errors import GameError, NotAllowed, Unauthorized
 from service.store.steps import Done, Store, Wish, seat
 from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
 from service.table.decks import DealtCard
+from service.table.records import Token
 from service.table.turn import Turn
 from service.words import Lang, Words
 
@@ -140,6 +141,9 @@ def _worded(type_: Any, value: Any, words: Words) -> Any:
     return [shown(data_type(item), each, words) for each in value]
 
 
+Play = Callable[[Turn, Mapping[str, str], Any], Any]
+
+
 class Command(Struct, frozen=True, kw_only=True):
     """An operation of a session. `play` gets the turn, the path's members and what was asked."""
 
@@ -149,7 +153,7 @@ class Command(Struct, frozen=True, kw_only=True):
     summary: str
     about: str
     facts: type[Any]
-    play: Callable[[Turn, Mapping[str, str], Any], Any]
+    play: Play
     say: Callable[[Any, Words], str]
     body: type[Any] | None = None
     query: type[Any] | None = None
@@ -182,15 +186,20 @@ class Tables:
         return [self.route(command) for command in commands]
 
     def route(self, command: Command) -> HTTPRouteHandler:
-        answer = command.answer or shown_type(command.facts)
+        answer = self.answer_type(command)
 
         async def play(call: Call, asked: Any) -> Any:
-            path = call.request.path_params
-            done = await self._run(call, command, path, asked)
-            words = self.words[call.presentation.lang or done.lang]
-            return self._answered(call, command, answer, done, words)
+            return await self.answer(call, command, asked, command.play)
 
         return route(self.operation(command, answer), play)
+
+    async def answer(self, call: Call, command: Command, asked: Any, play: Play) -> Any:
+        done = await self._run(call, command, asked, play)
+        words = self.words[call.presentation.lang or done.lang]
+        return self._answered(call, command, self.answer_type(command), done, words)
+
+    def answer_type(self, command: Command) -> type[Any]:
+        return command.answer or shown_type(command.facts)
 
     def operation(self, command: Command, answer: type[Any]) -> Operation:
         versioned = ("precondition-failed",) if command.versioned and command.changes else ()
@@ -219,16 +228,16 @@ class Tables:
             keyed=command.changes,
         )
 
-    async def _run(self, call: Call, command: Command, path: Mapping[str, str], asked: Any) -> Done[Any]:
-        session = session_id(call)
-        at = seat(session, token_of(call))
+    async def _run(self, call: Call, command: Command, asked: Any, play: Play) -> Done[Any]:
+        path, session = call.request.path_params, session_id(call)
+        at = seat(session, token_of(call, asked))
         wants = command.wants(path, asked)
         try:
             if not command.changes:
-                return await self.store.look(at, lambda turn: command.play(turn, path, asked), wants)
+                return await self.store.look(at, lambda turn: _seen(call, turn, asked, play(turn, path, asked)), wants)
             key = key_of(call, asked)
             wish = Wish(
-                play=lambda turn: command.play(turn, path, asked),
+                play=lambda turn: play(turn, path, asked),
                 facts=command.facts,
                 wants=wants,
                 key=key,
@@ -293,8 +302,23 @@ def session_id(call: Call) -> str:
     return identifier
 
 
-def token_of(call: Call) -> str:
-    """Raises Unauthorized where no bearer token is shown."""
+def _seen(call: Call, turn: Turn, asked: Any, facts: Any) -> Any:
+    refuse_in_url(call, asked, turn.token)
+    return facts
+
+
+def refuse_in_url(call: Call, asked: Any, token: Token) -> None:
+    """Addresses are kept in logs and histories: only tokens that may do little are read from them."""
+    in_url = getattr(asked, "token", None) and not call.request.headers.get("authorization")
+    if in_url and token.role not in (Role.CHAT, Role.OBSERVER):
+        raise NotAllowed("in_url")
+
+
+def token_of(call: Call, asked: Any = None) -> str:
+    """The bearer token, or where the operation takes it one in the address. Raises Unauthorized where there is none."""
+    in_url = getattr(asked, "token", None)
+    if in_url and not call.request.headers.get("authorization"):
+        return str(in_url)
     scheme, _, token = call.request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized

@@ -12,6 +12,8 @@
 -- ARGV[9…11]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
 -- and last the fields wanted if the session moved (or * for all but the texts of own decks)
 --
+-- Who follows the session hears of the new version on a channel that is called like the log.
+--
 -- Returns  {'done', now_ms}
 --          {'replay', reply}      the key was answered already
 --          {'moved', now_ms, version, field, value or nil, …}
@@ -80,4 +82,5 @@ if creates or uses >= 2 then
 end
 local left = redis.call('PTTL', KEYS[1])
 redis.call('PEXPIRE', KEYS[2], left)
+redis.call('PUBLISH', KEYS[2], version)
 return {'done', now}

@@ -33,6 +33,11 @@ def connect(url: str) -> "Redis":
     return Redis(connection_pool=pool)
 
 
+def connect_for_news(url: str) -> "Redis":
+    """A client of its own for subscriptions: it waits for messages without a timeout."""
+    return Redis.from_url(url, socket_connect_timeout=CONNECT_TIMEOUT_S, retry=Retry(NoBackoff(), 0))
+
+
 class Script:
     """A script beside this file, called by its digest, and sent whole where the server does not know it (yet)."""
 

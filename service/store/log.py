@@ -53,6 +53,11 @@ class Log:
         last = f"({int(cursor)}-0" if cursor is not None else "+"
         return _page(await guarded(self._redis.xrevrange(keys.log(session), last, "-", limit + 1)), limit)
 
+    async def newest(self, session: str, limit: int) -> Page:
+        """The newest, oldest first."""
+        page = await self.before(session, None, limit)
+        return Page(page.entries[::-1], page.has_more)
+
     async def one(self, session: str, identifier: str) -> Entry | None:
         found = await guarded(self._redis.xrange(keys.log(session), f"{identifier}-0", f"{identifier}-0"))
         return _entry(found[0]) if found else None

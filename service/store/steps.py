@@ -17,6 +17,7 @@ from service.dice import Chance, Tape
 from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
 from service.store import keys
 from service.store.connection import Script, StoreUnavailable, guarded
+from service.store.live import GONE
 from service.table.records import Counts, Token
 from service.table.turn import EVERYTHING, Records, Turn, Unread
 from service.words import Lang
@@ -260,6 +261,7 @@ class Store:
 
     async def delete(self, session: str) -> None:
         await guarded(self.redis.unlink(keys.session(session), keys.log(session)))
+        await guarded(self.redis.publish(keys.log(session), GONE))
         self.forget(session)
 
     # What this worker remembers.

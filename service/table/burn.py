@@ -44,7 +44,7 @@ class TableAction(Struct, frozen=True, kw_only=True):
     ] = {}
     spend_surge: Annotated[bool, Meta(description="Spend the surge as a burn: removes a die (B2).")] = False
     helpers: Helpers = 0
-    opponent: Annotated[str | None, Meta(description="Id or name of whom it is against: adds its action difficulty.")] = None
+    opponent: Annotated[characters.GivenName, Meta(description="Whom it is against, by id or name.")] | None = None
     opponent_burns: Annotated[
         Points, Meta(description="Burns that the opponent takes in this step, whatever the outcome: the table says (B4).")
     ] = 0
@@ -61,7 +61,7 @@ class TableActionRoll(ActionRoll, frozen=True, kw_only=True):
     burned_out_stats: Annotated[tuple[Stat, ...], Meta(max_length=4, description="After this roll.")]
     surge: Annotated[bool, Meta(description="Available after this roll.")]
     tally: StoryTally
-    opponent: opponents.OpponentBurned | None
+    opponent: opponents.OpponentBurnedFacts | None
     sheet_version: Version
     source: Source
     label: Annotated[str, Meta(max_length=100)] | None

@@ -284,8 +284,8 @@ def _with_burns(sheet: BurnSheet, burned: Mapping[str, int]) -> BurnSheet:
 
 def taken(sheet: BurnSheet, wound: BurnWound) -> BurnSheet:
     """The sheet with the burns of a hit or a roll, counted for the story's end (B5)."""
-    places = [*wound.stats.items(), *((slot.name, slot) for slot in wound.slots)]
-    burned = {str(name): place.burned for name, place in places}
+    burned: dict[str, int] = {stat: after.burned for stat, after in wound.stats.items()}
+    burned |= {after.name: after.burned for after in wound.slots}
     on_stats = sum(each.burns for each in wound.places if each.place in list(Stat))
     on_slots = sum(each.burns for each in wound.places) - on_stats
     newly_out = len(wound.burned_out_stats) - burned_out(sheet)

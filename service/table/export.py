@@ -10,7 +10,7 @@ from service.errors import InvalidValue
 from service.table import decks
 from service.table.clock import elapsed_ms
 from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head
-from service.table.turn import TYPES, Turn, type_of
+from service.table.turn import TYPES, Turn, is_record, type_of
 
 MOST_FIELDS = 1_000
 
@@ -26,17 +26,13 @@ class TableExport(Struct, frozen=True, kw_only=True):
 def export(turn: Turn) -> TableExport:
     turn.allow()
     texts = [f"t:{name[2:]}" for name in turn.fields("d:") if turn.get(name).name is not None]
-    fields = [name for name in turn.fields("") if not name.startswith("k:") and _known(name)]
+    fields = [name for name in turn.fields("") if not name.startswith("k:")]
     clock: Clock = turn.clock
     records = {name: turn.get(name) for name in (*fields, *texts)}
     records["clock"] = replace(
         clock, elapsed_ms=turn.elapsed_ms, since_ms=turn.now_ms if clock.since_ms is not None else None
     )
     return TableExport(format=FORMAT, exported_ms=turn.now_ms, records=msgspec.to_builtins(records, str_keys=True))
-
-
-def _known(field: str) -> bool:
-    return field in TYPES or field[:2] in TYPES
 
 
 def imported(told: TableExport, now_ms: int) -> dict[str, Any]:
@@ -62,7 +58,7 @@ def imported(told: TableExport, now_ms: int) -> dict[str, Any]:
 
 
 def _record(field: str, value: Any) -> Any:
-    if field.startswith("k:") or not _known(field):
+    if field.startswith("k:") or not is_record(field):
         raise InvalidValue(f"import.records.{field[:70]}", "unknown", known=", ".join(TYPES))
     try:
         return msgspec.convert(value, type_of(field), str_keys=True)

@@ -12,13 +12,17 @@ MOST_CHARACTERS = 64
 MOST_MARKS = 4
 """Combining marks on one base character; more of them spill over the lines around."""
 
+INVISIBLE = ("Cf", "Mn", "Me", "Zs")
+"""Categories of what cannot be seen without a letter beside it."""
+
+APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´′", "'"))
 NOT_ALLOWED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def spelt(field: str, name: str) -> str:
     """The name as it is kept: composed, without space around. Raises InvalidValue, naming `field`."""
     kept = unicodedata.normalize("NFC", name).strip()
-    if not kept:
+    if all(unicodedata.category(each) in INVISIBLE for each in kept):
         raise InvalidValue(field, "empty_name")
     if len(kept) > MOST_CHARACTERS:
         raise InvalidValue(field, "text_too_long", most=MOST_CHARACTERS)
@@ -30,18 +34,20 @@ def spelt(field: str, name: str) -> str:
 
 
 def _marks(name: str) -> int:
-    """The longest run of combining marks, counted on the decomposed name."""
+    """The longest run of marks that take no room, on the decomposed name; joiners and vowel signs end no run."""
     run = longest = 0
     for character in unicodedata.normalize("NFD", name):
-        run = run + 1 if unicodedata.combining(character) else 0
+        category = unicodedata.category(character)
+        run = run + 1 if category in ("Mn", "Me") else run if category in ("Mc", "Cf") else 0
         longest = max(longest, run)
     return longest
 
 
 def sought(name: str) -> str:
     """The form in which names are compared: no case, composition, width, space around or shape of apostrophe."""
-    same = name.translate({ord(each): "'" for each in "’ʼ‘`´′"})
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", same).casefold()).split())
+    same = unicodedata.normalize("NFC", name).translate(APOSTROPHES)
+    caseless = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", same).casefold())
+    return " ".join(caseless.translate(APOSTROPHES).split())
 
 
 def slug(name: str) -> str:

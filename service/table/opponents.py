@@ -37,7 +37,7 @@ class OpponentList(Struct, frozen=True, kw_only=True):
     opponents: Annotated[tuple[OpponentFacts, ...], Meta(max_length=MOST_OPPONENTS)]
 
 
-class OpponentBurned(OpponentWound, frozen=True, kw_only=True):
+class OpponentBurnedFacts(OpponentWound, frozen=True, kw_only=True):
     """points = burns taken + overflow."""
 
     id: Identifier
@@ -144,7 +144,7 @@ def delete(turn: Turn, identifier: str) -> OpponentFacts:
     return facts
 
 
-def burn(turn: Turn, identifier: str, points: int) -> OpponentBurned:
+def burn(turn: Turn, identifier: str, points: int) -> OpponentBurnedFacts:
     """The gm's: burns that no roll brings."""
     turn.allow()
     facts = take(turn, identifier, points, turn.next_event)
@@ -152,13 +152,13 @@ def burn(turn: Turn, identifier: str, points: int) -> OpponentBurned:
     return facts
 
 
-def take(turn: Turn, identifier: str, points: int, event: str | None = None) -> OpponentBurned:
+def take(turn: Turn, identifier: str, points: int, event: str | None = None) -> OpponentBurnedFacts:
     """The opponent takes the burns, whoever asks; the step that they belong to tells of them."""
     opponent = known(turn, identifier)
     wound = burn_opponent(OpponentHit(burn_max=opponent.burn_max, burns=opponent.burns, points=points))
     if points:
         turn.put(f"o:{identifier}", replace(opponent, burns=wound.burns))
-    return OpponentBurned(
+    return OpponentBurnedFacts(
         **{name: getattr(wound, name) for name in wound.__struct_fields__},
         id=identifier,
         name=opponent.name,

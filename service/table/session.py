@@ -52,7 +52,7 @@ class TokenList(Struct, frozen=True, kw_only=True):
     tokens: tuple[TokenFacts, ...]
 
 
-def opened(head: Head, names: tuple[str, ...], *, running: bool, tokens: dict[str, Token], chance: Chance) -> dict[str, Any]:
+def opened(head: Head, names: tuple[str, ...], *, running: bool, chance: Chance) -> dict[str, Any]:
     """The first records of a session. Raises InvalidValue for a name that cannot be kept or stands twice."""
     dealt, counts = decks.game_decks(Counts(), chance)
     seated: dict[str, Character] = {}
@@ -73,7 +73,6 @@ def opened(head: Head, names: tuple[str, ...], *, running: bool, tokens: dict[st
         "counts": counts,
         **dealt,
         **{f"c:{identifier}": character for identifier, character in seated.items()},
-        **{f"k:{digest}": token for digest, token in tokens.items()},
     }
 
 

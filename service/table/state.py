@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from service.systems.sixd6.character import Aptitude, Qualification
-from service.table import characters, decks, healing, hits, sheets
+from service.table import burn_sheets, characters, decks, healing, hits, opponents, sheets
 from service.table.audience import Role
 from service.table.records import Marks
 from service.table.turn import Turn
@@ -21,6 +21,7 @@ class CharacterState(Struct, frozen=True, kw_only=True):
     character: characters.CharacterFacts
     cards: tuple[decks.DealtCard, ...]
     sixd6: sheets.SheetFacts | None
+    burn2d6: burn_sheets.BurnSheetFacts | None
     healing: healing.HealingStatusFacts
 
 
@@ -48,6 +49,7 @@ class TableState(Struct, frozen=True, kw_only=True):
     clock: ClockFacts
     scene: SceneFacts
     hits: Annotated[tuple[hits.PendingFacts, ...], Meta(max_length=50)]
+    opponents: Annotated[tuple[opponents.OpponentFacts, ...], Meta(max_length=opponents.MOST_OPPONENTS)]
     last_event: Annotated[str, Meta(max_length=20, description="Cursor: events after it are not in this state.")]
     role: Role
 
@@ -77,6 +79,7 @@ def state(turn: Turn) -> TableState:
                 character=characters.facts_of(identifier, character),
                 cards=tuple(card for card in held if card.holder == identifier),
                 sixd6=sheets.facts_of(turn, identifier) if sheets.find(turn, identifier) else None,
+                burn2d6=burn_sheets.facts_of(turn, identifier) if burn_sheets.find(turn, identifier) else None,
                 healing=healing.status(turn, identifier),
             )
             for identifier, character in turn.characters().items()
@@ -86,6 +89,7 @@ def state(turn: Turn) -> TableState:
         clock=clock_facts(turn),
         scene=scene_facts(marks),
         hits=hits.listed(turn),
+        opponents=opponents.listed(turn).opponents,
         last_event=str(turn.version - 1),
         role=turn.token.role,
     )

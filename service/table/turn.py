@@ -66,6 +66,11 @@ def type_of(field: str) -> Any:
     return TYPES[field if field in TYPES else field[:2]]
 
 
+def is_record(field: str) -> bool:
+    """Whether a field of the hash is one of ours: the store keeps its own numbers beside them."""
+    return field in TYPES or field[:2] in TYPES
+
+
 class Records(Mapping[str, Any]):
     """Fields as they were read, decoded when they are looked at."""
 
@@ -84,7 +89,7 @@ class Records(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         if not self.whole:
             raise Unread(EVERYTHING)
-        return iter(field for field, raw in self.raw.items() if raw is not None)
+        return iter(field for field, raw in self.raw.items() if raw is not None and is_record(field))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -54,7 +54,7 @@ class Table:
     """Zoé and Max sit at it, unless others are named; every deck lies in the book's order."""
 
     def __init__(self, *names, running=True, now_ms=0, **settings):
-        head = Head(lang=Lang.FR, settings=TableSettings(**settings), created_ms=now_ms)
+        head = Head(lang=Lang.FR, settings=msgspec.convert(settings, TableSettings), created_ms=now_ms)
         first = opened(head, names or ("Zoé", "Max"), running=running, tokens={"digest": GM}, chance=Unshuffled())
         self.now_ms, self.version, self.events = now_ms, 1, []
         self._texts = {}

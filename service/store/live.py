@@ -1,0 +1,162 @@
+"""News of the sessions that somebody on this worker follows: one connection to Redis, however many follow."""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis.asyncio import Redis
+
+from service.store import keys
+from service.store.connection import FAULTS, StoreUnavailable
+from service.store.log import Entry, Expired, Log
+
+KEEP_ALIVE_S = 15.0
+"""A follower hears at least so often that it is still connected."""
+RECONNECT_S = 0.2
+RECENT = 200
+"""Entries that a channel keeps for its followers."""
+GONE = b"gone"
+
+log = logging.getLogger("emberdice")
+
+
+@dataclass
+class Channel:
+    """One session that is followed. `recent` holds its newest entries, each once for all followers."""
+
+    session: str
+    last: int
+    followers: int = 0
+    recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=RECENT))
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: bool = False
+
+    def wake(self) -> None:
+        self.news.set()
+        self.news = asyncio.Event()
+
+    def after(self, cursor: int) -> list[Entry] | None:
+        """What the channel knows after the cursor; None where it does not reach back so far."""
+        if cursor >= self.last:
+            return []
+        if not self.recent or self.recent[0].number > cursor + 1:
+            return None
+        return [entry for entry in self.recent if entry.number > cursor]
+
+
+class Live:
+    def __init__(self, events: Log, connect: Callable[[], Redis]) -> None:
+        self.log, self._connect = events, connect
+        self._channels: dict[str, Channel] = {}
+        self._pubsub: Any = None
+        self._reader: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    @property
+    def followers(self) -> int:
+        return sum(channel.followers for channel in self._channels.values())
+
+    def close(self) -> None:
+        """Ends every stream: the service is about to stop."""
+        self._closing.set()
+        for channel in self._channels.values():
+            channel.wake()
+        if self._reader:
+            self._reader.cancel()
+
+    async def follow(self, session: str, cursor: int) -> AsyncIterator[list[Entry]]:
+        """Entries after the cursor as they come; an empty list as a sign of life. Raises Expired, StoreUnavailable.
+
+        Ends when the session is deleted or the service stops.
+        """
+        channel = await self._join(session, cursor)
+        try:
+            while not (self._closing.is_set() or channel.gone):
+                news = channel.news
+                entries = channel.after(cursor)
+                if entries is None:
+                    page = await self.log.after(session, str(cursor), RECENT)
+                    entries = page.entries
+                if entries:
+                    cursor = entries[-1].number
+                    yield entries
+                    continue
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), KEEP_ALIVE_S)
+                if news is channel.news:
+                    yield []
+        finally:
+            await self._leave(channel)
+
+    async def _join(self, session: str, cursor: int) -> Channel:
+        channel = self._channels.get(session)
+        if channel is None:
+            channel = self._channels[session] = Channel(session, cursor)
+            channel.followers += 1
+            await self._listen(session)
+        else:
+            channel.followers += 1
+        await self._catch_up(channel)
+        return channel
+
+    async def _leave(self, channel: Channel) -> None:
+        channel.followers -= 1
+        if not channel.followers and self._channels.get(channel.session) is channel:
+            del self._channels[channel.session]
+            with contextlib.suppress(*FAULTS):
+                await self._pubsub.unsubscribe(keys.log(channel.session))
+
+    async def _listen(self, session: str) -> None:
+        if self._pubsub is None:
+            self._pubsub = self._connect().pubsub()
+        try:
+            await self._pubsub.subscribe(keys.log(session))
+        except FAULTS as error:
+            raise StoreUnavailable(str(error)) from error
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read())
+
+    async def _catch_up(self, channel: Channel) -> None:
+        """Take in what the log has and the channel has not."""
+        try:
+            page = await self.log.after(channel.session, str(channel.last), RECENT)
+        except Expired:
+            channel.recent.clear()
+            page = await self.log.newest(channel.session, RECENT)
+        for entry in page.entries:
+            if entry.number > channel.last:
+                channel.recent.append(entry)
+                channel.last = entry.number
+        channel.wake()
+
+    async def _read(self) -> None:
+        """The one reader of this worker; after a broken connection it looks at every channel again."""
+        while not self._closing.is_set():
+            try:
+                message = await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=KEEP_ALIVE_S)
+                if message is not None:
+                    await self._hear(message)
+            except (*FAULTS, StoreUnavailable) as error:
+                log.warning("event stream: %s", error)
+                await asyncio.sleep(RECONNECT_S)
+                await self._look_again()
+
+    async def _hear(self, message: dict[str, Any]) -> None:
+        session = message["channel"].decode().split("{")[1].split("}")[0]
+        channel = self._channels.get(session)
+        if channel is None:
+            return
+        channel.gone = message["data"] == GONE
+        if channel.gone:
+            channel.wake()
+        else:
+            await self._catch_up(channel)
+
+    async def _look_again(self) -> None:
+        for channel in list(self._channels.values()):
+            with contextlib.suppress(StoreUnavailable):
+                await self._catch_up(channel)
