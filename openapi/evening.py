@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import httpx
@@ -16,11 +16,27 @@ from service.dice import Chance
 
 Answers = dict[str, Any]
 
-# Where a path leads elsewhere than its member's example says.
-ELSEWHERE = {"putDeck": {"deck": "critiques"}, "deleteDeck": {"deck": "critiques"}}
+# Members of later paths that an answer names.
+NAMES = {
+    "openSession": {"session": "id"},
+    "mintToken": {"token": "id"},
+    "takeHit": {"hit": "hit"},
+}
 
-# What an earlier answer names, and which member of it: the operation, then the member.
-NAMED = {"session": ("openSession", "id"), "token": ("mintToken", "id")}
+# Where a path leads elsewhere than the example of its member.
+ELSEWHERE = {
+    "putDeck": {"deck": "critiques"},
+    "deleteDeck": {"deck": "critiques"},
+}
+
+# What has to happen first: an operation, and the body that it is played with.
+BEFORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "soakHit": [("takeHit", {"die": "d8", "protections": [], "wait": "soak", "faces": [5]})],
+    "convertHit": [
+        ("takeHit", {"die": "d8", "protections": [], "wait": "soak", "faces": [5]}),
+        ("soakHit", {"kind": "composure", "base": 4, "wait": "conversions", "faces": [6, 4, 2, 1, 5]}),
+    ],
+}
 
 OPENED_AT = datetime(2026, 1, 2, 20, tzinfo=UTC)
 WHOLE_S = 60
@@ -34,48 +50,63 @@ class NoChance(Chance):
         return end - 1
 
 
-async def played(client: httpx.AsyncClient, contract: dict[str, Any]) -> Answers:
-    answers: Answers = {}
-    for method, path, operation in _in_order(contract):
-        answers[operation["operationId"]] = await _answer(client, method, path, operation, answers)
-    return _without_time(answers)
+class Played(NamedTuple):
+    """An operation of the contract."""
+
+    id: str
+    method: str
+    path: str
+    told: dict[str, Any]
 
 
-def _in_order(contract: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+class Evening:
+    def __init__(self, client: httpx.AsyncClient, contract: dict[str, Any]) -> None:
+        self._client = client
+        self._operations = {each.id: each for each in _in_order(contract)}
+        self._places = {place: example for place, (_, example) in PLACES.items()}
+        self._token = ""
+
+    async def played(self) -> Answers:
+        """The service's answer to the example of each operation."""
+        answers = {identifier: await self._example(operation) for identifier, operation in self._operations.items()}
+        opened = datetime.fromisoformat(answers["openSession"]["created_at"])
+        return {identifier: _timeless(answer, opened) for identifier, answer in answers.items()}
+
+    async def _example(self, operation: Played) -> Any:
+        for identifier, body in BEFORE.get(operation.id, []):
+            await self._answer(self._operations[identifier], body)
+        media = operation.told.get("requestBody", {"content": {JSON: {}}})["content"][JSON]
+        return await self._answer(operation, media.get("example"))
+
+    async def _answer(self, operation: Played, body: Any) -> Any:
+        query = {each["name"]: _in_query(each["example"]) for each in operation.told["parameters"] if "example" in each}
+        path = operation.path.format_map(self._places | ELSEWHERE.get(operation.id, {}))
+        headers = {"Accept-Language": "en", "Authorization": self._token if operation.told["security"] else ""}
+        answer = await self._client.request(operation.method, path, params=query, json=body, headers=headers)
+        if not answer.is_success:
+            raise SystemExit(f"{operation.id}: its example is answered with {answer.status_code}: {answer.text}")
+        told = answer.json()
+        self._places |= {place: told[member] for place, member in NAMES.get(operation.id, {}).items() if member in told}
+        if operation.id == "openSession":
+            self._token = f"Bearer {told['tokens']['gm']}"
+        return told
+
+
+def _in_order(contract: dict[str, Any]) -> Iterator[Played]:
     """Path after path, made before it is read; what deletes comes last, the deepest first."""
-    order = ("put", "post", "get", "patch")
-    every = [
-        (method, path, methods[method])
-        for path, methods in contract["paths"].items()
-        for method in order
-        if method in methods
-    ]
-    last = [("delete", path, methods["delete"]) for path, methods in contract["paths"].items() if "delete" in methods]
-    return every + sorted(last, key=lambda each: each[1].count("/"), reverse=True)
-
-
-async def _answer(client: httpx.AsyncClient, method: str, path: str, operation: dict[str, Any], answers: Answers) -> Any:
-    identifier = operation["operationId"]
-    named = {place: answers[by][member] for place, (by, member) in NAMED.items() if by in answers}
-    members = {place: example for place, (_, example) in PLACES.items()} | named | ELSEWHERE.get(identifier, {})
-    query = {each["name"]: _in_query(each["example"]) for each in operation["parameters"] if "example" in each}
-    body = operation.get("requestBody", {"content": {JSON: {}}})["content"][JSON].get("example")
-    token = f"Bearer {answers['openSession']['tokens']['gm']}" if operation["security"] else ""
-    headers = {"Accept-Language": "en", "Authorization": token}
-    answer = await client.request(method, path.format_map(members), params=query, json=body, headers=headers)
-    if str(answer.status_code) not in operation["responses"] or not answer.is_success:
-        raise SystemExit(f"{identifier}: its example is answered with {answer.status_code}: {answer.text}")
-    return answer.json()
+    for path, methods in contract["paths"].items():
+        for method in ("put", "post", "get", "patch"):
+            if method in methods:
+                yield Played(methods[method]["operationId"], method, path, methods[method])
+    for path, methods in sorted(contract["paths"].items(), key=lambda each: each[0].count("/"), reverse=True):
+        if "delete" in methods:
+            yield Played(methods["delete"]["operationId"], "delete", path, methods["delete"])
 
 
 def _in_query(value: Any) -> str:
-    return (
-        ",".join(map(str, value))
-        if isinstance(value, list)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # What differs from one evening to the next: secrets, and time.
@@ -91,11 +122,6 @@ def known_secrets() -> Any:
     )
 
 
-def _without_time(answers: Answers) -> Answers:
-    opened = datetime.fromisoformat(answers["openSession"]["created_at"])
-    return {identifier: _timeless(answer, opened) for identifier, answer in answers.items()}
-
-
 def _timeless(node: Any, opened: datetime, name: str = "") -> Any:
     if isinstance(node, dict):
         return {key: _timeless(value, opened, key) for key, value in node.items()}
@@ -106,7 +132,7 @@ def _timeless(node: Any, opened: datetime, name: str = "") -> Any:
     if name.endswith("_seconds") and node is not None:
         return type(node)(round(node / WHOLE_S) * WHOLE_S)
     if name.endswith("at") and isinstance(node, str) and node.endswith("Z"):
-        return _shifted(datetime.fromisoformat(node), opened).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"{_shifted(datetime.fromisoformat(node), opened):%Y-%m-%dT%H:%M:%SZ}"
     return node
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from openapi import refusals
-from openapi.evening import NoChance, known_secrets, played
+from openapi.evening import Evening, NoChance, known_secrets
 from service.api import contract
 from service.app import create_app
 from service.settings import Settings
@@ -24,7 +24,7 @@ async def _written(redis_url: str) -> dict[Path, bytes]:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://emberdice") as client:
         document = (await client.get("/openapi.json")).json()
-        recorded = {"answers": await played(client, document), "problems": refusals.worded(document)}
+        recorded = {"answers": await Evening(client, document).played(), "problems": refusals.worded(document)}
     return {EXAMPLES: contract.encoded(recorded), CONTRACT: contract.encoded(contract.illustrated(document, recorded))}
 
 

@@ -8,6 +8,7 @@ import msgspec
 from litestar import HttpMethod, Request
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
+from litestar.types.empty import Empty
 from msgspec import UNSET, Struct
 
 from service.api import presentation
@@ -103,7 +104,6 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
         except GameError as error:
             raise refusal_of(error, call.place) from error
 
-    size = {} if operation.most_body_bytes is None else {"request_max_body_size": operation.most_body_bytes}
     pure = operation.method == "GET" and not operation.fresh
     methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
     return HTTPRouteHandler(
@@ -112,7 +112,7 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
         status_code=operation.status,
         name=operation.id,
         opt={"operation": operation},
-        **size,
+        request_max_body_size=operation.most_body_bytes or Empty,
         include_in_schema=False,
     )(handler)
 

@@ -81,6 +81,7 @@ ASKED = {
 
 # Members of a path: what they are, and one of them.
 PLACES = {
+    "card": ("Id of one card of the table: its deck and its number.", "light-1"),
     "care": ("A care: `treat_damage`, `calm_self` or `calm_other`.", "treat_damage"),
     "character": ("Id of the character.", "zoe"),
     "code": ("Code of a problem.", "faces-mismatch"),

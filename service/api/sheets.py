@@ -236,6 +236,7 @@ COMMANDS = (
         refuses=("not-found", "faces-mismatch", "hit-already-resolved"),
         visible=True,
         system="sixd6",
+        example={"kind": "composure", "base": 4, "faces": [6, 4, 2, 1, 5]},
     ),
     Command(
         id="convertHit",
@@ -252,6 +253,7 @@ COMMANDS = (
         refuses=("not-found", "hit-already-resolved"),
         visible=True,
         system="sixd6",
+        example={"count": 1},
     ),
     Command(
         id="applyCard",
@@ -269,5 +271,6 @@ COMMANDS = (
         say=say_applied,
         wants=_everything,
         refuses=("not-found", "card-not-there", "nobody-to-pick"),
+        example={"character": "zoe"},
     ),
 )
