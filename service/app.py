@@ -7,7 +7,7 @@ from litestar import Litestar, Request
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
-from service.api import burn, characters, contract, decks, games, log, pages, rolls, sessions, sheets
+from service.api import burn, characters, contract, decks, games, log, pages, quick, rolls, sessions, sheets
 from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
@@ -62,6 +62,7 @@ def table_routes(memory: Memory, played: list[games.Table], settings: Settings) 
     return [
         *sessions.Sessions(offered, memory.limits, settings.max_import_bytes).routes(),
         *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *sheets.COMMANDS, *decks.COMMANDS)),
+        *offered.routes(quick.commands(offered.spoken.vocabulary.find)),
         *at_table["burn2d6"].routes(burn.COMMANDS),
         *log.EventLog(offered, memory.live).routes(),
     ]

@@ -1,14 +1,24 @@
-"""The layers of the service: who may import whom (pyproject.toml, tool.importlinter)."""
+"""The layers of the service: who may import whom. The contracts stand in pyproject.toml."""
 
+from itertools import permutations
 from pathlib import Path
 
+import grimp
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from service.systems import SYSTEMS
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
-@pytest.mark.parametrize("contract", ["one-way", "pure", "games", "store", "api"])
+@pytest.mark.parametrize("contract", ["one-way", "pure", "store", "api"])
 def test_the_layers_hold(contract, capsys):
     status = lint_imports(str(PYPROJECT), limit_to_contracts=(contract,), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+def test_one_game_knows_nothing_of_another():
+    graph = grimp.build_graph("service", cache_dir=None)
+    for one, other in permutations((f"service.systems.{each}" for each in SYSTEMS), 2):
+        assert not graph.find_shortest_chains(one, other)

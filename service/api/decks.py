@@ -7,7 +7,7 @@ from msgspec import Meta, Struct, field
 
 from service.api.answers import NO_CONTROLS
 from service.api.problems import Refusal
-from service.api.tables import Command, Keyed, card_names, shown_type
+from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.systems.sixd6 import complications
 from service.table import decks, scene
 from service.table.audience import Visibility
@@ -135,11 +135,17 @@ def deck_name(identifier: str, words: Words, own: str | None = None) -> str:
 def say_drawn(facts: Drawn, words: Words) -> str:
     key = "table.drawn" if facts.character is None else "table.drawn_for"
     said = words.count(key, len(facts.cards), cards=card_names(facts.cards, words), character=facts.character_name or "")
-    return f"{said} {words('table.reshuffled')}" if facts.reshuffled else said
+    effect = shown_card(facts.cards[0], words.lang).effect if len(facts.cards) == 1 else ""
+    parts = (said, effect, words("table.reshuffled") if facts.reshuffled else "")
+    return " ".join(part for part in parts if part)
 
 
 def say_decks(facts: DeckList, words: Words) -> str:
     return words("table.decks", decks=words.listed(deck_name(each.deck, words, each.name) for each in facts.decks))
+
+
+def say_cards(facts: ActiveCards, words: Words) -> str:
+    return words.count("table.cards", len(facts.cards), cards=card_names(facts.cards, words))
 
 
 def say_discarded(facts: Discarded, words: Words) -> str:
@@ -314,7 +320,7 @@ COMMANDS = (
         query=CardsQuery,
         facts=ActiveCards,
         play=_cards,
-        say=lambda facts, words: words.count("table.cards", len(facts.cards), cards=card_names(facts.cards, words)),
+        say=say_cards,
         wants=lambda path, asked: (EVERYTHING,),
         refuses=("not-found",),
         changes=False,

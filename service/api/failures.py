@@ -42,8 +42,8 @@ class Failures:
         self._words, self._prefix, self._most_body_bytes = words, prefix, most_body_bytes
 
     def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> ASGIResponse:
-        shown = presentation.lenient(request)
         operation = getattr(request.scope.get("route_handler"), "opt", {}).get("operation")
+        shown = presentation.lenient(request, text=bool(operation and operation.text_by_default))
         lang = shown.lang or refusal.lang or Lang.EN
         words = (operation.words if operation else self._words)[lang]
         problem = problem_of(refusal, words, request.scope["path"], self._prefix)

@@ -22,7 +22,18 @@ from service.api.operation import Call, Operation, encoder, route
 from service.api.problems import Refusal
 from service.api.sessions import Moment
 from service.api.stream import EventStream
-from service.api.tables import SESSION, Command, Keyed, Tables, data_type, refuse_in_url, session_id, shown, token_of
+from service.api.tables import (
+    SESSION,
+    Command,
+    Keyed,
+    Tables,
+    data_type,
+    refuse_in_url,
+    session_id,
+    shown,
+    shown_type,
+    token_of,
+)
 from service.store.live import Live
 from service.store.log import Entry, Expired
 from service.store.steps import LOG_ENTRIES, Seat, seat
@@ -120,7 +131,7 @@ DATA: dict[str, type[Any]] = {type_: data_type(kind.facts) for type_, kind in KI
 
 
 def event_name(type_: str) -> str:
-    return "".join(part.title() for part in type_.replace(".", " ").split()) + "Event"
+    return "".join(part.title() for part in re.split(r"[._]", type_)) + "Event"
 
 
 EVENTS: dict[str, type[Any]] = {
@@ -138,6 +149,9 @@ EVENTS: dict[str, type[Any]] = {
 AnyEvent: Any = None
 for each in EVENTS.values():
     AnyEvent = each if AnyEvent is None else AnyEvent | each
+AnyEvent = Annotated[
+    AnyEvent, Meta(title="Event", description="Something that happened at the table, told apart by `type`.")
+]
 
 
 UrlToken = Annotated[
@@ -379,6 +393,7 @@ EXPORT = Command(
     summary="Export the table",
     about="Everything but its tokens and its log; POST /v1/sessions takes it back as `import`. The gm's.",
     facts=export.TableExport,
+    answer=shown_type(export.TableExport, name="ExportedTable"),
     play=lambda turn, path, asked: export.export(turn),
     say=lambda facts, words: words("table.exported"),
     wants=lambda path, asked: (EVERYTHING,),

@@ -52,6 +52,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     status: int = 200
     most_body_bytes: int | None = None
     """Where it differs from what the service accepts elsewhere."""
+    text_by_default: bool = False
+    """For tools that print what they get: the sentence alone, unless JSON is asked for."""
     versioned: bool = False
     """Answers carry a version as their ETag; a change takes If-Match."""
     may_create: bool = False
@@ -119,7 +121,7 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
 
 async def _read(request: Request[Any, Any, Any], operation: Operation) -> tuple[Call, Any]:
     raw = request.scope["query_string"]
-    shown, pairs = presentation.read(request, raw)
+    shown, pairs = presentation.read(request, raw, text=operation.text_by_default)
     words = operation.words[shown.lang or Lang.EN]
     if operation.body is None:
         if operation.query is None:

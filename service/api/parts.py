@@ -88,6 +88,8 @@ PLACES = {
     "deck": ("Id of the deck: `light`, `grave` or one of the table's own.", "light"),
     "event": ("Id of the event.", "3"),
     "opponent": ("Id of the opponent.", "ogre"),
+    "hit": ("Id of the hit that waits.", "19"),
+    "opponent": ("Id of the opponent.", "ogre"),
     "session": ("Id of the session.", "00000000000000000001"),
     "token": ("Id of the token, which is not the token.", "000000000003"),
 }

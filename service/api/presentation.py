@@ -51,17 +51,17 @@ class Presentation(Struct, frozen=True, kw_only=True):
     """Accept prefers text/event-stream."""
 
 
-def read(request: Request[Any, Any, Any], raw: bytes) -> tuple[Presentation, Pairs]:
+def read(request: Request[Any, Any, Any], raw: bytes, *, text: bool = False) -> tuple[Presentation, Pairs]:
     """The presentation, and the pairs of the query that are the operation's own. Raises Refusal."""
     pairs = pairs_of(raw, "query") if raw else []
     mine = [pair for pair in pairs if pair[0] in NAMES]
     asked = decode_pairs(mine, Asked, NOTHING_SPOKEN, "query") if mine else Asked()
     if asked.errors and not _may_be_soft(request):
         raise Refusal("invalid-request", faults=(("query.errors", "soft_errors_here", {}),))
-    return _shown(request, asked), [pair for pair in pairs if pair[0] not in NAMES]
+    return _shown(request, asked, text=text), [pair for pair in pairs if pair[0] not in NAMES]
 
 
-def lenient(request: Request[Any, Any, Any]) -> Presentation:
+def lenient(request: Request[Any, Any, Any], *, text: bool = False) -> Presentation:
     """What can be understood of a query that may be at fault itself, for the problem that says so."""
     understood = Asked()
     try:
@@ -74,14 +74,14 @@ def lenient(request: Request[Any, Any, Any]) -> Presentation:
         except Refusal:
             continue
         understood = Asked(**{each: getattr(one, each) or getattr(understood, each) for each in NAMES})
-    return _shown(request, understood)
+    return _shown(request, understood, text=text)
 
 
-def _shown(request: Request[Any, Any, Any], asked: Asked) -> Presentation:
+def _shown(request: Request[Any, Any, Any], asked: Asked, *, text: bool) -> Presentation:
     headers = request.headers
     return Presentation(
         lang=asked.lang or language(headers.get("accept-language", "")),
-        format=asked.format or accepted(headers.get("accept", "")),
+        format=asked.format or (Format.TEXT if text else accepted(headers.get("accept", ""))),
         max=asked.max,
         soft_errors=asked.errors is not None and _may_be_soft(request),
         stream="text/event-stream" in headers.get("accept", ""),

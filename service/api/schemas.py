@@ -23,8 +23,8 @@ class Schemas:
     """
 
     def __init__(self, asked: Sequence[Any], answered: Sequence[Any]) -> None:
-        classes = _classes([*asked, *answered])
-        ask_refs, ask = _written(asked, classes)
+        ask_refs, ask = _written(asked, _classes(asked))
+        classes = _classes(answered)
         self.answered, answer = _written(answered, classes)
         twice = {name for name in ask.keys() & answer.keys() if "properties" in ask[name]}
         names = {REF.format(name=name): REF.format(name=f"{name}Request") for name in twice}

@@ -271,6 +271,6 @@ COMMANDS = (
         say=say_applied,
         wants=_everything,
         refuses=("not-found", "card-not-there", "nobody-to-pick"),
-        example={"character": "zoe"},
+        example={},
     ),
 )

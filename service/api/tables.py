@@ -173,6 +173,9 @@ class Command(Struct, frozen=True, kw_only=True):
     creates: Callable[[Any], bool] = lambda facts: False
     """Whether the step made something new: 201, and its address in Location."""
     created_path: Callable[[Mapping[str, str], Any], str] | None = None
+    root: str = SESSION
+    text_by_default: bool = False
+    """A one-liner: a GET that plays, with its token in the address and its answer as text."""
     system: str | None = None
     versioned: bool = False
     """Answers carry the version as an ETag, and a change may name the one it was decided on in If-Match."""
@@ -207,7 +210,7 @@ class Tables:
         return Operation(
             id=command.id,
             method=command.method,
-            path=SESSION + command.path,
+            path=command.root + command.path,
             tag=TAG,
             summary=command.summary,
             about=command.about,
@@ -223,6 +226,7 @@ class Tables:
             example=command.example,
             status=command.status,
             versioned=command.versioned,
+            text_by_default=command.text_by_default,
             may_create=command.created_path is not None,
             bearer=True,
             keyed=command.changes,
@@ -230,6 +234,8 @@ class Tables:
 
     async def _run(self, call: Call, command: Command, asked: Any, play: Play) -> Done[Any]:
         path, session = call.request.path_params, session_id(call)
+        if command.text_by_default:
+            refuse_prefetch(call.request.headers)
         at = seat(session, token_of(call, asked))
         wants = command.wants(path, asked)
         try:
@@ -305,6 +311,15 @@ def session_id(call: Call) -> str:
 def _seen(call: Call, turn: Turn, asked: Any, facts: Any) -> Any:
     refuse_in_url(call, asked, turn.token)
     return facts
+
+
+PREFETCHES = (("purpose", "prefetch"), ("sec-purpose", "prefetch"), ("x-moz", "prefetch"), ("x-purpose", "preview"))
+
+
+def refuse_prefetch(headers: Mapping[str, str]) -> None:
+    """A browser or a chat that looks ahead must not play. Best effort: the narrow token is the protection."""
+    if any(word in headers.get(name, "").lower() for name, word in PREFETCHES):
+        raise Refusal("forbidden", faults=(("header.Purpose", "prefetch", {}),))
 
 
 def refuse_in_url(call: Call, asked: Any, token: Token) -> None:

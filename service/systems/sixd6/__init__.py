@@ -10,8 +10,10 @@ from service.dice import MOST_DICE
 from service.errors import InvalidValue
 from service.systems.game import Game, Nothing, Question, Roll
 from service.systems.sixd6 import odds, reference, sentences
+from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.complications import Deck
 from service.systems.sixd6.damage import Composure, Grit, Hit, MaxConversions, Protection, Threat, Wound, resolve_hit
+from service.systems.sixd6.healing import Care
 from service.systems.sixd6.pool import BaseDice, Difficulty, Pool, PoolRoll, RedDice, roll_pool
 
 
@@ -142,5 +144,8 @@ GAME = Game(
         SoakKind: "soak",
         Protection: "protection",
         Deck: "deck",
+        Care: "care",
+        Aptitude: "aptitude",
+        Qualification: "qualification",
     },
 )
