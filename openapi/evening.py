@@ -17,25 +17,19 @@ from service.dice import Chance
 Answers = dict[str, Any]
 
 # Members of later paths that an answer names.
-NAMES = {
-    "openSession": {"session": "id"},
-    "mintToken": {"token": "id"},
-    "takeHit": {"hit": "hit"},
-}
+NAMES = {"openSession": {"session": "id"}, "mintToken": {"token": "id"}}
 
 # Where a path leads elsewhere than the example of its member.
-ELSEWHERE = {
-    "putDeck": {"deck": "critiques"},
-    "deleteDeck": {"deck": "critiques"},
-}
+ELSEWHERE = {"putDeck": {"deck": "critiques"}, "deleteDeck": {"deck": "critiques"}}
 
-# What has to happen first: an operation, and the body that it is played with.
-BEFORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "soakHit": [("takeHit", {"die": "d8", "protections": [], "wait": "soak", "faces": [5]})],
-    "convertHit": [
-        ("takeHit", {"die": "d8", "protections": [], "wait": "soak", "faces": [5]}),
-        ("soakHit", {"kind": "composure", "base": 4, "wait": "conversions", "faces": [6, 4, 2, 1, 5]}),
-    ],
+# What has to happen first: an operation, the body that it is played with, and the members of the path that it names.
+Step = tuple[str, dict[str, Any], dict[str, str]]
+HIT: Step = ("takeHit", {"die": "d8", "protections": [], "wait": "soak", "faces": [5]}, {"hit": "hit"})
+SOAK: Step = ("soakHit", {"kind": "composure", "base": 4, "wait": "conversions", "faces": [6, 4, 2, 1, 5]}, {})
+BEFORE: dict[str, list[Step]] = {
+    "soakHit": [HIT],
+    "convertHit": [HIT, SOAK],
+    "undoEvent": [("drawCards", {"character": "zoe"}, {"event": "event"})],
 }
 
 OPENED_AT = datetime(2026, 1, 2, 20, tzinfo=UTC)
@@ -44,10 +38,10 @@ WHOLE_S = 60
 
 
 class NoChance(Chance):
-    """Decks stay in the book's order, dice show their highest face."""
+    """Dice show their highest face but one."""
 
     def below(self, end: int) -> int:
-        return end - 1
+        return max(end - 2, 0)
 
 
 class Played(NamedTuple):
@@ -64,7 +58,7 @@ class Evening:
         self._client = client
         self._operations = {each.id: each for each in _in_order(contract)}
         self._places = {place: example for place, (_, example) in PLACES.items()}
-        self._token = ""
+        self._secrets: dict[str, str] = {}
 
     async def played(self) -> Answers:
         """The service's answer to the example of each operation."""
@@ -73,23 +67,30 @@ class Evening:
         return {identifier: _timeless(answer, opened) for identifier, answer in answers.items()}
 
     async def _example(self, operation: Played) -> Any:
-        for identifier, body in BEFORE.get(operation.id, []):
-            await self._answer(self._operations[identifier], body)
+        places = self._places | ELSEWHERE.get(operation.id, {})
+        for identifier, body, names in BEFORE.get(operation.id, []):
+            told = await self._answer(self._operations[identifier], body, places)
+            places |= {place: told[member] for place, member in names.items()}
         media = operation.told.get("requestBody", {"content": {JSON: {}}})["content"][JSON]
-        return await self._answer(operation, media.get("example"))
+        told = await self._answer(operation, media.get("example"), places)
+        self._places |= {place: told[member] for place, member in NAMES.get(operation.id, {}).items()}
+        self._secrets |= told["tokens"] if operation.id == "openSession" else {}
+        self._secrets |= {told["role"]: told["token"]} if operation.id == "mintToken" else {}
+        return told
 
-    async def _answer(self, operation: Played, body: Any) -> Any:
-        query = {each["name"]: _in_query(each["example"]) for each in operation.told["parameters"] if "example" in each}
-        path = operation.path.format_map(self._places | ELSEWHERE.get(operation.id, {}))
-        headers = {"Accept-Language": "en", "Authorization": self._token if operation.told["security"] else ""}
+    async def _answer(self, operation: Played, body: Any, places: dict[str, str]) -> Any:
+        own = {each["name"]: _in_query(each["example"]) for each in operation.told["parameters"] if "example" in each}
+        query = {**own, "format": "json"}
+        headers = {"Accept-Language": "en"}
+        if "token" in query:
+            query["token"] = self._secrets["chat"]
+        elif operation.told["security"]:
+            headers["Authorization"] = f"Bearer {self._secrets['gm']}"
+        path = operation.path.format_map(places)
         answer = await self._client.request(operation.method, path, params=query, json=body, headers=headers)
         if not answer.is_success:
             raise SystemExit(f"{operation.id}: its example is answered with {answer.status_code}: {answer.text}")
-        told = answer.json()
-        self._places |= {place: told[member] for place, member in NAMES.get(operation.id, {}).items() if member in told}
-        if operation.id == "openSession":
-            self._token = f"Bearer {told['tokens']['gm']}"
-        return told
+        return answer.json()
 
 
 def _in_order(contract: dict[str, Any]) -> Iterator[Played]:

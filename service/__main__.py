@@ -1,38 +1,50 @@
 """Start the service: `python -m service`."""
 
-import logging
+import multiprocessing
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from granian import Granian
 from granian.constants import Interfaces, Loops
 
-from service.app import create_app
 from service.settings import Settings, WrongSetting, read
+
+STOP_S = 10
+"""Time that running requests get to end when the service stops."""
 
 
 def application() -> Any:
-    """What each worker runs."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    return create_app(read(os.environ))
+    """What each worker runs; imported there, since the parent serves nothing itself."""
+    from service import app, logs  # noqa: PLC0415
+
+    logs.configure()
+    return app.create_app(read(os.environ))
 
 
 def main() -> None:
+    multiprocessing.set_start_method("spawn")  # the embedded server's threads must not be forked
     try:
         settings = read(os.environ)
     except WrongSetting as error:
         sys.exit(f"emberdice: {error}")
-    if settings.redis_url:
+    with ExitStack() as around:
+        if not settings.redis_url:
+            os.environ["REDIS_URL"] = embedded(settings, around)
+        if settings.metrics:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = around.enter_context(TemporaryDirectory(prefix="emberdice-metrics-"))
         serve(settings)
-        return
+
+
+def embedded(settings: Settings, around: ExitStack) -> str:
+    """The address of a server of our own, which goes when `around` is left."""
     from service.store.embedded import EmbeddedServer, EmbeddedServerError  # noqa: PLC0415  needs a Unix
 
     try:
-        with EmbeddedServer(Path(settings.data_dir)) as server:
-            os.environ["REDIS_URL"] = server.url
-            serve(settings)
+        return around.enter_context(EmbeddedServer(Path(settings.data_dir))).url
     except EmbeddedServerError as error:
         sys.exit(f"emberdice: {error}")
 
@@ -49,6 +61,8 @@ def serve(settings: Settings) -> None:
         loop=Loops.uvloop,
         log_enabled=False,
         websockets=False,
+        respawn_failed_workers=True,
+        workers_kill_timeout=STOP_S,
     ).serve()
 
 

@@ -15,6 +15,7 @@ from service.api.problems import Refusal
 from service.api.tables import Tables
 from service.dice import Chance, Dice, SystemDice
 from service.errors import GameError
+from service.metrics import Metrics
 from service.settings import Settings
 from service.store.connection import StoreUnavailable, connect, connect_for_news
 from service.store.limits import Limits, TooManyRequests
@@ -57,10 +58,12 @@ def routes(memory: Memory, settings: Settings) -> list[HTTPRouteHandler]:
 
 def table_routes(memory: Memory, played: list[games.Table], settings: Settings) -> list[HTTPRouteHandler]:
     """Everything that needs a session, in the words of the service and of the game that it plays."""
-    at_table = {each.game.id: Tables(memory.store, each.words, each.spoken, settings.public_url) for each in played}
+    at_table = {
+        each.game.id: Tables(memory.store, memory.limits, each.words, each.spoken, settings.public_url) for each in played
+    }
     offered = at_table["sixd6"]
     return [
-        *sessions.Sessions(offered, memory.limits, settings.max_import_bytes).routes(),
+        *sessions.Sessions(offered, settings.max_import_bytes).routes(),
         *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *sheets.COMMANDS, *decks.COMMANDS)),
         *offered.routes(quick.commands(offered.spoken.vocabulary.find)),
         *at_table["burn2d6"].routes(burn.COMMANDS),
@@ -75,7 +78,8 @@ def operations(handlers: list[HTTPRouteHandler]) -> list[Operation]:
 def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
     """The whole application. Nothing is connected before the first request that needs the store."""
     redis = connect(settings.redis_url)
-    store = Store(redis, chance or SystemDice(), life_ms=settings.session_days * DAY_MS)
+    metrics = Metrics() if settings.metrics else None
+    store = Store(redis, chance or SystemDice(), life_ms=settings.session_days * DAY_MS, metrics=metrics)
     limits = Limits(
         redis,
         creations=settings.creations_per_minute,
@@ -87,8 +91,9 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
     document = contract.encoded(contract.document(operations(handlers), settings.public_url))
     failures = Failures(WORDS, settings.public_url, settings.max_body_bytes)
     app = Litestar(
-        [*handlers, pages.contract_route(document)],
+        [*handlers, pages.contract_route(document), *pages.metrics_routes(metrics, settings.metrics_token)],
         openapi_config=None,
+        logging_config=None,
         request_max_body_size=settings.max_body_bytes,
         exception_handlers={
             HTTPException: failures.of_litestar,
@@ -107,4 +112,4 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
         request: Request[Any, Any, Any] = Request(scope, receive, send)  # type: ignore[arg-type]
         await failures.refused(request, refusal)(scope, receive, send)  # type: ignore[arg-type]
 
-    return Edge(app, origins=settings.cors_origins, log=settings.access_log, refuse=refuse)  # type: ignore[arg-type]
+    return Edge(app, settings, metrics, refuse)  # type: ignore[arg-type]

@@ -27,12 +27,14 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     cors_origins: str = "*"
     max_body_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 1_048_576
     max_import_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 8_388_608
+    trusted_proxies: str = ""
     access_log: bool = True
     session_days: Annotated[int, Meta(ge=1, le=365)] = 30
     max_sessions: Annotated[int, Meta(ge=0)] = 100_000
     creations_per_minute: Annotated[int, Meta(ge=0)] = 600
     failures_per_minute: Annotated[int, Meta(ge=0)] = 300
     metrics: bool = True
+    metrics_token: str = ""
 
 
 class WrongSetting(Exception):

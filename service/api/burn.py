@@ -226,7 +226,7 @@ COMMANDS = (
         say=say_opponent,
         wants=_opponent,
         refuses=("not-found",),
-        example={"action_difficulty": 2},
+        example={"burn_max": 8},
     ),
     Command(
         id="deleteOpponent",
@@ -328,7 +328,7 @@ COMMANDS = (
             "burn_slots_by_name": {"jetpack": 1},
             "opponent": "ogre",
             "opponent_burns": 2,
-            "faces": [3, 4, 1],
+            "faces": [3, 4],
         },
     ),
     Command(

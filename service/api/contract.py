@@ -11,7 +11,7 @@ import msgspec
 
 from service.api import presentation
 from service.api.decoding import decode_pairs
-from service.api.operation import FORM, JSON, PLAIN, PROBLEM, Operation
+from service.api.operation import FORM, JSON, PLAIN, PROBLEM, STREAM, Operation
 from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, tag
 from service.api.problems import KINDS, STATUS, schema_name
 from service.api.schemas import REF, Schema, Schemas, reached
@@ -52,7 +52,7 @@ class Contract:
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = operations
         bodies = [kind for each in operations for kind in (each.body, each.query, each.form) if kind]
-        answers = [kind for each in operations for kind in (each.answer, *each.also)]
+        answers = [kind for each in operations for kind in (each.answer, *each.also, each.streams) if kind]
         self._schemas = Schemas([presentation.Asked, *bodies], [*answers, *KINDS.values()])
         self._shared: dict[str, dict[str, Part]] = {}
 
@@ -147,11 +147,16 @@ class Contract:
         return {str(status): self._success(status, operation) for status in statuses}
 
     def _success(self, status: int, operation: Operation) -> Part:
-        carried = {"Cache-Control": operation.fresh, "ETag": operation.tagged, "Idempotency-Replayed": operation.keyed}
+        carried = {
+            "Cache-Control": operation.fresh,
+            "ETag": operation.tagged or operation.versioned,
+            "Idempotency-Replayed": operation.keyed,
+        }
+        streams = {STREAM: {"schema": self._schemas.answered[operation.streams]}} if operation.streams else {}
         return {
             "description": operation.summary,
             "headers": self._headers(*OF_STATUS.get(status, []), *(name for name in carried if carried[name])),
-            "content": {JSON: {"schema": self._answer(operation)}, PLAIN: {"schema": {"type": "string"}}},
+            "content": {JSON: {"schema": self._answer(operation)}, PLAIN: {"schema": {"type": "string"}}, **streams},
         }
 
     def _answer(self, operation: Operation) -> Part:
@@ -193,6 +198,7 @@ def _headers_asked(operation: Operation) -> list[str]:
         "Idempotency-Key": operation.keyed,
         "If-Match": "precondition-failed" in operation.problems,
         "If-None-Match": operation.tagged,
+        "Last-Event-ID": operation.streams is not None,
         "X-Request-Id": True,
     }
     return [name for name in asked if asked[name]]

@@ -281,7 +281,7 @@ COMMANDS = (
         say=say_returned,
         wants=_deck,
         refuses=("not-found", "card-not-there"),
-        example={"cards": ["light-1"], "to": "top"},
+        example={"cards": ["light-43"], "to": "top"},
     ),
     Command(
         id="shuffleDeck",

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from service.api.problems import Refusal
+from service.metrics import Metrics
+from service.settings import Settings
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -42,11 +44,11 @@ faults = logging.getLogger("emberdice")
 class Edge:
     """Wraps the application. `refuse` answers a refusal that is found before the application is asked."""
 
-    def __init__(
-        self, app: App, *, origins: str, log: bool, refuse: Callable[[Refusal, Scope, Receive, Send], Awaitable[None]]
-    ) -> None:
-        self._app, self._log, self._refuse = app, log, refuse
-        self._origins = {origin.strip().encode() for origin in origins.split(",")}
+    def __init__(self, app: App, settings: Settings, metrics: Metrics | None, refuse: Refuse) -> None:
+        self._app, self._metrics, self._refuse = app, metrics, refuse
+        self._log = settings.access_log
+        self._origins = {origin.strip().encode() for origin in settings.cors_origins.split(",")}
+        self._proxies = frozenset(each.strip() for each in settings.trusted_proxies.split(",") if each.strip())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,6 +58,8 @@ class Edge:
         request_id = _request_id(headers)
         carried = [*SAFE, *self._cors(headers.get(b"origin")), (b"x-request-id", request_id)]
         scope["request_id"] = request_id.decode()
+        if self._proxies:
+            scope["client"] = _client(scope, headers, self._proxies)
         status, started_s = 0, time.perf_counter()
 
         async def sending(message: Message) -> None:
@@ -73,9 +77,7 @@ class Edge:
             faults.exception("request %s failed", scope["request_id"])
             await self._refuse(Refusal("internal-error"), scope, receive, sending)
         finally:
-            if self._log:
-                took_ms = (time.perf_counter() - started_s) * 1_000
-                access.info("%s %s %s %d %.1f", scope["request_id"], scope["method"], _shown_path(scope), status, took_ms)
+            self._tell(scope, status, time.perf_counter() - started_s)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _too_much(scope) or (Refusal("not-found") if ODD_PATH.search(scope["path"]) else None)
@@ -88,6 +90,19 @@ class Edge:
         else:
             await self._app(scope, receive, send)
 
+    def _tell(self, scope: Scope, status: int, took_s: float) -> None:
+        if self._metrics:
+            self._metrics.answered(_operation(scope), status, took_s)
+        if self._log:
+            told = {
+                "request_id": scope["request_id"],
+                "method": scope["method"],
+                "path": _shown_path(scope),
+                "status": status,
+                "ms": round(took_s * 1_000, 1),
+            }
+            access.info("answered", extra=told)
+
     def _cors(self, origin: bytes | None) -> list[Header]:
         exposed = (b"access-control-expose-headers", EXPOSED)
         if b"*" in self._origins:
@@ -96,6 +111,23 @@ class Edge:
         if origin in self._origins and origin:
             return [(b"access-control-allow-origin", origin), exposed, varies]
         return [varies]
+
+
+def _operation(scope: Scope) -> str:
+    """What was asked for, as the contract calls it: paths hold ids, and would make a series each."""
+    operation = getattr(scope.get("route_handler"), "opt", {}).get("operation")
+    return str(operation.id) if operation else "other"
+
+
+def _client(scope: Scope, headers: dict[bytes, bytes], proxies: frozenset[str]) -> tuple[str, int]:
+    """The nearest address of X-Forwarded-For that is no proxy of ours; the header is read from our proxies only."""
+    nearest: str = (scope.get("client") or ("", 0))[0]
+    forwarded = [each.strip() for each in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")]
+    for address in reversed(forwarded):
+        if nearest not in proxies or not address:
+            break
+        nearest = address
+    return nearest, 0
 
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:

@@ -270,6 +270,7 @@ class EventLog:
                 about="What happened at the table, redacted for who reads it. The newest 500 steps are kept.",
                 query=EventQuery,
                 answer=EventPage,
+                streams=AnyEvent,
                 refuses=("unauthorized", "cursor-expired", "store-unavailable"),
             ),
             play,
@@ -349,6 +350,7 @@ class EventLog:
             words=self._tables.words,
             spoken=self._tables.spoken,
             fresh=True,
+            failed=self._tables.limits.count_failure,
             bearer=True,
             **told,
         )
@@ -384,6 +386,7 @@ UNDO = Command(
     say=lambda facts, words: words("table.undone", event=facts.undone),
     wants=lambda path, asked: (EVERYTHING,),
     refuses=("not-found", "cannot-undo"),
+    example={},
 )
 
 EXPORT = Command(

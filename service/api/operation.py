@@ -16,13 +16,14 @@ from service.api.answers import shortened
 from service.api.decoding import Spoken, decode_json, decode_pairs, pairs_of
 from service.api.presentation import Format, Presentation
 from service.api.problems import Refusal, refusal_of
-from service.errors import GameError
+from service.errors import GameError, Unauthorized
 from service.words import Lang, Words
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 PROBLEM = "application/problem+json"
 PLAIN = "text/plain"
+STREAM = "text/event-stream"
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     answer: type[Any]
     also: tuple[type[Any], ...] = ()
     """Further shapes of the answer, e.g. for a reader who may not see all of it."""
+    streams: Any = None
+    """What is sent, one at a time, to who asks for text/event-stream."""
     words: Mapping[Lang, Words]
     spoken: Spoken
     query: type[Any] | None = None
@@ -58,6 +61,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Answers carry a version as their ETag; a change takes If-Match."""
     may_create: bool = False
     """Answers 201 where it made something new."""
+    failed: Callable[[str], Awaitable[None]] | None = None
+    """Counts a caller's address that showed no token which opens anything."""
     bearer: bool = False
     """Needs a token of the session in its path."""
     keyed: bool = False
@@ -104,6 +109,8 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
             answer = await play(call, asked)
             return respond(call, answer) if isinstance(answer, Struct) else answer  # a stream answers for itself
         except GameError as error:
+            if isinstance(error, Unauthorized) and operation.failed:
+                await operation.failed(call.address)
             raise refusal_of(error, call.place) from error
 
     pure = operation.method == "GET" and not operation.fresh

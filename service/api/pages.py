@@ -1,6 +1,7 @@
 """What a service says of itself: health, its contract, its documentation, the page of each problem."""
 
 import hashlib
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from service.api.answers import Answer
 from service.api.operation import JSON, Call, Operation, has, reply, route
 from service.api.presentation import NOTHING_SPOKEN
 from service.api.problems import STATUS, Refusal
+from service.metrics import Metrics
 from service.store.steps import Store
 from service.words import Lang, Words
 
@@ -122,6 +124,18 @@ def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, 
     if has(request, tag):
         return ASGIResponse(status_code=304, headers={**headers, "ETag": tag})
     return reply(request, body, media_type, {**headers, "ETag": tag, "Cache-Control": "no-cache"})
+
+
+def metrics_routes(metrics: Metrics | None, token: str) -> list[HTTPRouteHandler]:
+    """For who knows the operator's token; where none is set, there is no such page."""
+
+    async def read(request: Request[Any, Any, Any]) -> ASGIResponse:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if metrics is None or not secrets.compare_digest(given.encode(), token.encode()):
+            raise Refusal("unauthorized", headers={"WWW-Authenticate": "Bearer"})
+        return reply(request, metrics.text(), "text/plain", {"Cache-Control": "no-store"})
+
+    return [served("/metrics", read)] if metrics and token else []
 
 
 def contract_route(document: bytes) -> HTTPRouteHandler:

@@ -76,12 +76,13 @@ ASKED = {
     ),
     "If-Match": _asked("If-Match", "ETag that must still hold, else 412 and nothing changes."),
     "If-None-Match": _asked("If-None-Match", "ETag of the answer that you have: 304 if it still holds."),
+    "Last-Event-ID": _asked("Last-Event-ID", "For a stream that was cut off: the id of the last event seen."),
     "X-Request-Id": _asked("X-Request-Id", "Comes back, if it is 1–64 of A–Z a–z 0–9 . _ - ; else the service makes one."),
 }
 
 # Members of a path: what they are, and one of them.
 PLACES = {
-    "card": ("Id of one card of the table: its deck and its number.", "light-1"),
+    "card": ("Id of one card of the table: its deck and its number.", "light-43"),
     "care": ("A care: `treat_damage`, `calm_self` or `calm_other`.", "treat_damage"),
     "character": ("Id of the character.", "zoe"),
     "code": ("Code of a problem.", "faces-mismatch"),

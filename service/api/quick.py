@@ -220,6 +220,17 @@ DRAW_REFUSES, DISCARD_REFUSES = ("deck-exhausted",), ("card-not-there",)
 HEALING_REFUSES = ("tier-size-unknown", "nothing-to-heal", "healing-cooldown", "healing-window-full")
 
 
+EXAMPLES: dict[str, dict[str, object]] = {
+    "roll": {"character": "Zoé", "base": 5, "red": 1, "difficulty": "hard"},
+    "damage": {"character": "Zoé", "die": "d8", "soak": "grit", "soak_base": 3},
+    "heal": {"character": "Max", "care": "treat_damage", "base": 4, "level": 5},
+    "draw": {"character": "Zoé"},
+    "discard": {"character": "Zoé"},
+    "cards": {},
+    "timers": {"character": "Zoé"},
+}
+
+
 def commands(spoken: Callable[[str, str], str | None]) -> tuple[Command, ...]:
     """`spoken` finds the id that a game word of any language stands for."""
 
@@ -240,6 +251,7 @@ def commands(spoken: Callable[[str, str], str | None]) -> tuple[Command, ...]:
             wants=_everything,
             refuses=("not-found", *told.pop("refuses", ())),
             text_by_default=True,
+            example={"token": "ember_chat_000000000000000000000000000000000000000000", **EXAMPLES[name]},
             **told,
         )
 

@@ -13,7 +13,6 @@ from service.api.answers import NO_CONTROLS, Answer, joined, with_facts
 from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal, duration
 from service.api.tables import SESSION, Command, Keyed, Tables, session_id, token_of
-from service.store.limits import Limits
 from service.store.steps import FIRST_LIFE_MS, Wish, seat, token_digest
 from service.systems.sixd6.healing import RollLimit, TierSize
 from service.table import clock as session_clock
@@ -131,8 +130,8 @@ class ClockRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Sessions:
-    def __init__(self, tables: Tables, limits: Limits, most_import_bytes: int) -> None:
-        self._tables, self._store, self._limits = tables, tables.store, limits
+    def __init__(self, tables: Tables, most_import_bytes: int) -> None:
+        self._tables, self._store, self._limits = tables, tables.store, tables.limits
         self._most_import_bytes = most_import_bytes
 
     def routes(self) -> list[HTTPRouteHandler]:
@@ -147,6 +146,7 @@ class Sessions:
             spoken=self._tables.spoken,
             refuses=refuses,
             fresh=True,
+            failed=self._limits.count_failure if told.get("bearer") else None,
             **told,
         )
 
@@ -154,7 +154,7 @@ class Sessions:
         async def play(call: Call, asked: OpenRequest) -> OpenedSession:
             _refuse_key(call)
             now_ms = await self._store.now_ms()
-            await self._limits.count_creation(call.address, now_ms)
+            await self._limits.count_creation(call.address)
             identifier = secrets.token_hex(10)
             await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
             first = {role: new_secret(role) for role in (Role.GM, Role.PLAYER)}

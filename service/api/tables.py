@@ -14,6 +14,7 @@ from service.api.decoding import Spoken
 from service.api.operation import Call, Operation, encoder, route
 from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, NotAllowed, Unauthorized
+from service.store.limits import Limits
 from service.store.steps import Done, Store, Wish, seat
 from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
@@ -182,8 +183,8 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Tables:
-    def __init__(self, store: Store, words: Mapping[Lang, Words], spoken: Spoken, prefix: str) -> None:
-        self.store, self.words, self.spoken, self.prefix = store, words, spoken, prefix
+    def __init__(self, store: Store, limits: Limits, words: Mapping[Lang, Words], spoken: Spoken, prefix: str) -> None:
+        self.store, self.limits, self.words, self.spoken, self.prefix = store, limits, words, spoken, prefix
 
     def routes(self, commands: tuple[Command, ...]) -> list[HTTPRouteHandler]:
         return [self.route(command) for command in commands]
@@ -228,6 +229,7 @@ class Tables:
             versioned=command.versioned,
             text_by_default=command.text_by_default,
             may_create=command.created_path is not None,
+            failed=self.limits.count_failure,
             bearer=True,
             keyed=command.changes,
         )
@@ -251,6 +253,8 @@ class Tables:
                 expects=expected_version(call) if command.versioned else None,
             )
             return await self.store.play(at, wish)
+        except Unauthorized:
+            raise
         except GameError as error:
             refusal = refusal_of(error, call.place)
             refusal.lang = self.store.language(session)

@@ -42,6 +42,7 @@ class Script:
     """A script beside this file, called by its digest, and sent whole where the server does not know it (yet)."""
 
     def __init__(self, name: str) -> None:
+        self.name = name.removesuffix(".lua")
         self._source = files(__package__).joinpath(name).read_text()
         self._digest = sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 

@@ -1,6 +1,8 @@
 """Counts and limits over the whole instance. They stand outside the step, in keys of their own."""
 
 import ipaddress
+import time
+from collections.abc import Callable
 
 from redis.asyncio import Redis
 
@@ -25,18 +27,19 @@ class Limits:
         self._redis = redis
         self._creations, self._failures, self._sessions = creations, failures, sessions
 
-    async def count_creation(self, address: str, now_ms: int) -> None:
+    async def count_creation(self, address: str) -> None:
         """Raises TooManyRequests."""
-        minute = now_ms // MINUTE_MS
-        await self._count(keys.creations(address, minute), self._creations, address, now_ms)
+        await self._count(keys.creations, self._creations, address)
 
-    async def count_failure(self, address: str, now_ms: int) -> None:
+    async def count_failure(self, address: str) -> None:
         """A request without a token that opens anything. Raises TooManyRequests."""
-        await self._count(keys.failures(address, now_ms // MINUTE_MS), self._failures, address, now_ms)
+        await self._count(keys.failures, self._failures, address)
 
-    async def _count(self, key: str, most: int, address: str, now_ms: int) -> None:
+    async def _count(self, named: Callable[[str, int], str], most: int, address: str) -> None:
         if not most or is_loopback(address):
             return
+        now_ms = int(time.time() * 1_000)
+        key = named(address, now_ms // MINUTE_MS)
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.incr(key)
         pipeline.pexpire(key, 2 * MINUTE_MS)

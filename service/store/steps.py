@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,7 @@ from redis.asyncio import Redis
 
 from service.dice import Chance, Tape
 from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
+from service.metrics import Metrics
 from service.store import keys
 from service.store.connection import Script, StoreUnavailable, guarded
 from service.store.live import GONE
@@ -97,8 +99,8 @@ class Kept(Struct, frozen=True):
 
 
 class Store:
-    def __init__(self, redis: Redis, chance: Chance, *, life_ms: int) -> None:
-        self.redis, self.chance, self._life_ms = redis, chance, life_ms
+    def __init__(self, redis: Redis, chance: Chance, *, life_ms: int, metrics: Metrics | None = None) -> None:
+        self.redis, self.chance, self._life_ms, self._metrics = redis, chance, life_ms, metrics
         self._read_script, self._commit_script = Script("read.lua"), Script("commit.lua")
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
@@ -255,8 +257,12 @@ class Store:
         """A lost reply is asked for once more: the reply key makes the second time harmless."""
         names = [keys.session(session), keys.log(session), keys.reply(session, key)]
         try:
-            return await script(self.redis, names, arguments)
+            return await self._call(script, names, arguments)
         except StoreUnavailable:
+            return await self._call(script, names, arguments)
+
+    async def _call(self, script: Script, names: list[str], arguments: list[Any]) -> Any:
+        with self._metrics.store_call(script.name) if self._metrics else nullcontext():
             return await script(self.redis, names, arguments)
 
     async def delete(self, session: str) -> None:

@@ -19,6 +19,7 @@ MOST_DECKS = 20
 MOST_CARDS = 500
 MOST_TEXT_BYTES = 262_144
 
+ID = re.compile(r"[a-z0-9-]{1,64}")
 CARD = re.compile(r"[a-z0-9-]{1,64}-(0|[1-9][0-9]{0,14})")
 
 TABLE = ""
@@ -400,6 +401,8 @@ class OwnDeck(Struct, frozen=True, kw_only=True):
 def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckView:
     """Create or replace. Raises InUse while cards are active, QuotaExceeded, InvalidValue."""
     turn.allow()
+    if not ID.fullmatch(identifier):
+        raise InvalidValue("deck", "bad_id")
     if identifier in list(complications.Deck):
         raise InvalidValue("deck", "game_deck")
     copies = tuple(count for _, count in own.cards)

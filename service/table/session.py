@@ -62,7 +62,7 @@ def opened(head: Head, names: tuple[str, ...], *, running: bool, chance: Chance)
         except InvalidValue as wrong:
             raise InvalidValue(f"characters[{at}]", wrong.problem, **wrong.data) from None
         identifier = slug(kept) or "character"
-        if identifier in seated or identifier == "character":
+        while identifier in seated or identifier == "character":
             identifier = f"{identifier[:58]}-{counts.next_character}"
             counts = replace(counts, next_character=counts.next_character + 1)
         seated[identifier] = Character(name=kept)

@@ -11,6 +11,7 @@ from service.dice import Tape
 from service.errors import NotAllowed, NotThere, VersionMoved
 from service.table.audience import Role
 from service.table.clock import elapsed_ms
+from service.table.names import nearest
 from service.table.records import (
     Actor,
     BurnSheet,
@@ -143,17 +144,17 @@ class Turn:
         """Raises NotThere, with the nearest names."""
         character: Character | None = self.get(f"c:{identifier}")
         if character is None:
-            raise NotThere("character", identifier, tuple(name[2:] for name in self.fields("c:")))
+            raise NotThere("character", identifier, nearest(identifier, (name[2:] for name in self.fields("c:"))))
         return character
 
     def characters(self) -> dict[str, Character]:
         return {name[2:]: self.get(name) for name in sorted(self.fields("c:"))}
 
     def deck(self, identifier: str) -> Deck:
-        """Raises NotThere."""
+        """Raises NotThere, with the nearest ids."""
         deck: Deck | None = self.get(f"d:{identifier}")
         if deck is None:
-            raise NotThere("deck", identifier, tuple(name[2:] for name in self.fields("d:")))
+            raise NotThere("deck", identifier, nearest(identifier, (name[2:] for name in self.fields("d:"))))
         return deck
 
     def decks(self) -> dict[str, Deck]:

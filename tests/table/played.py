@@ -55,10 +55,10 @@ class Table:
 
     def __init__(self, *names, running=True, now_ms=0, **settings):
         head = Head(lang=Lang.FR, settings=msgspec.convert(settings, TableSettings), created_ms=now_ms)
-        first = opened(head, names or ("Zoé", "Max"), running=running, tokens={"digest": GM}, chance=Unshuffled())
+        first = opened(head, names or ("Zoé", "Max"), running=running, chance=Unshuffled())
         self.now_ms, self.version, self.events = now_ms, 1, []
         self._texts = {}
-        self._remember({field: encode(value) for field, value in first.items()})
+        self._remember({field: encode(value) for field, value in {**first, "k:gm": GM}.items()})
 
     def play(self, play, *told, by=GM, chance=None, **more):
         """What the play returns; what it changes is kept, unless it refuses."""

@@ -1,0 +1,39 @@
+"""Logs: one JSON object a line, on standard error. No bodies, no queries, no tokens."""
+
+import logging
+import logging.config
+from datetime import UTC, datetime
+
+import msgspec
+
+ACCESS = "emberdice.access"
+MEMBERS = ("request_id", "method", "path", "status", "ms")
+
+_encode = msgspec.json.Encoder().encode
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        told |= {name: getattr(record, name) for name in MEMBERS if hasattr(record, name)}
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return _encode(told).decode()
+
+
+def configure() -> None:
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"json": {"()": JsonLines}},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+            "root": {"level": "WARNING", "handlers": ["stderr"]},
+            "loggers": {"emberdice": {"level": "INFO"}},
+        }
+    )
