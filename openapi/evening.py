@@ -35,6 +35,8 @@ BEFORE: dict[str, list[Step]] = {
 OPENED_AT = datetime(2026, 1, 2, 20, tzinfo=UTC)
 WHOLE_S = 60
 """Moments are shown as if the evening was played in no time at all."""
+SOME_MS, EPOCH_MS = 1_000_000, 1_000_000_000_000
+"""Numbers as large as these are milliseconds: of session time, and since 1970."""
 
 
 class NoChance(Chance):
@@ -132,6 +134,10 @@ def _timeless(node: Any, opened: datetime, name: str = "") -> Any:
         return int(_shifted(datetime.fromtimestamp(node, UTC), opened).timestamp())
     if name.endswith("_seconds") and node is not None:
         return type(node)(round(node / WHOLE_S) * WHOLE_S)
+    if isinstance(node, int) and node >= EPOCH_MS:
+        return int(_shifted(datetime.fromtimestamp(node / 1_000, UTC), opened).timestamp()) * 1_000
+    if isinstance(node, int) and node >= SOME_MS:
+        return round(node / WHOLE_S / 1_000) * WHOLE_S * 1_000
     if name.endswith("at") and isinstance(node, str) and node.endswith("Z"):
         return f"{_shifted(datetime.fromisoformat(node), opened):%Y-%m-%dT%H:%M:%SZ}"
     return node

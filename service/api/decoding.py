@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct, inspect
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
 from service.api.problems import Refusal
 from service.words import Vocabulary
@@ -140,16 +140,20 @@ def wrong_members(value: Any, type_: Any, at: str = "body") -> list[Found]:
     """Everything that is wrong with an object's own members, not the first thing only."""
     if not isinstance(value, dict) or not (isinstance(type_, type) and issubclass(type_, Struct)):
         return _conversion_error(value, type_, at)
-    known = {field.encode_name: field for field in fields(type_)}
-    found: list[Found] = [
-        (f"{at}.{name[:100]}", "unknown", {"known": ", ".join(known)}) for name in value if name not in known
-    ]
+    known = _fields(type_)
+    told: dict[str, object] = {"known": ", ".join(known)}
+    found: list[Found] = [(f"{at}.{name[:100]}", "unknown", told) for name in value if name not in known]
     for name, field in known.items():
         if name in value:
             found += _conversion_error(value[name], field.type, f"{at}.{name}")
         elif field.required:
             found.append((f"{at}.{name}", "missing", {}))
     return found
+
+
+@cache
+def _fields(type_: type[Struct]) -> dict[str, FieldInfo]:
+    return {field.encode_name: field for field in fields(type_)}
 
 
 def _conversion_error(value: Any, type_: Any, at: str) -> list[Found]:

@@ -20,16 +20,10 @@ from service.store.steps import Store
 from service.words import Lang, Words
 
 STATIC = Path(__file__).parent / "static"
-MEDIA_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-}
+MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 DOCS_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
-    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 
@@ -97,26 +91,25 @@ class Pages:
 
 
 def _docs() -> list[HTTPRouteHandler]:
-    files = {path.name: path for path in STATIC.iterdir() if path.suffix in MEDIA_TYPES} if STATIC.is_dir() else {}
+    """The vendored viewer, read once; it loads nothing from elsewhere."""
+    files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in STATIC.iterdir()}
 
     async def docs(request: Request[Any, Any, Any]) -> ASGIResponse:
-        return _file(request, files["docs.html"], {"Content-Security-Policy": DOCS_POLICY})
+        if request.scope["path"].endswith("/"):  # what the page names is relative to its address
+            return ASGIResponse(status_code=308, headers={"Location": "../docs"})
+        return tagged_reply(request, *files["docs.html"], {"Content-Security-Policy": DOCS_POLICY})
 
     async def asset(request: Request[Any, Any, Any]) -> ASGIResponse:
-        path = files.get(request.path_params["name"])
-        if path is None:
+        name = request.path_params["name"]
+        if name not in files:
             raise Refusal("not-found")
-        return _file(request, path, {})
+        return tagged_reply(request, *files[name], {})
 
     return [served("/docs", docs), served("/docs/assets/{name:str}", asset)]
 
 
 def served(path: str, handler: Any) -> HTTPRouteHandler:
     return HTTPRouteHandler(path, http_method=[HttpMethod.GET, HttpMethod.HEAD], include_in_schema=False)(handler)
-
-
-def _file(request: Request[Any, Any, Any], path: Path, headers: dict[str, str]) -> ASGIResponse:
-    return tagged_reply(request, path.read_bytes(), MEDIA_TYPES[path.suffix], headers)
 
 
 def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> ASGIResponse:

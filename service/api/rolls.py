@@ -33,7 +33,10 @@ class Present(StrEnum):
     PRESENT = "present"
 
 
-Group = Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)] | Present
+Group = Annotated[
+    Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)] | Present,
+    Meta(title="Group", description="Characters by their ids, or all that are present."),
+]
 
 
 class HealingAsked(Struct, frozen=True, kw_only=True):

@@ -78,11 +78,11 @@ SAID = {
         "Failure: 15 > 7. Dice: 6 5 4.",
         "Success: 5 < 8. 1 point burned (1 of 8). Dice: 5. Jetpack: 1 point burned. Ogre takes 3 burns (3/5).",
         "Success: 3 < 7. Surge spent. Dice: 3.",
-        "Zoé: Burned: Soul 1 and Jetpack 1. Burned out: Soul. One more die on later actions. 2 points find no room.",
+        "Zoé — Burned: Soul 1 and Jetpack 1. Burned out: Soul. One more die on later actions. 2 points find no room.",
         "Failure: 6 > 5. 1 point burned (1 of 5). Surge regained. Dice: 6.",
         "Zoé spends the surge to bend the story.",
         "Success: 7 < 8. Dice: 2 1 1 3. Ogre takes 2 burns (5/5). Ogre is defeated. 2 points find no room.",
-        "Zoé: 9 build points. (Burns on stats 3 × 1, on slots 2 × 1, stats burned out 1 × 4.) "
+        "Zoé — 9 build points. (Burns on stats 3 × 1, on slots 2 × 1, stats burned out 1 × 4.) "
         "The story is over: its count starts again.",
         "Ogre takes 0 burns (5/5). Ogre is defeated. 1 point finds no room.",
         "Zoé: burned Move 0/7, Soul 0/4, Eyes 1/8, Heart 1/5, and Jetpack 0/3. Surge available.",
@@ -96,13 +96,13 @@ SAID = {
         "Réussite\u202f: 5 < 8. 1 point brûlé (1 sur 8). Dés\u202f: 5. Jetpack\u202f: 1 point brûlé. "
         "Ogre subit 3 brûlures (3/5).",
         "Réussite\u202f: 3 < 7. Surge dépensé. Dés\u202f: 3.",
-        "Zoé\u202f: Brûlé\u202f: Soul 1 et Jetpack 1. Entièrement brûlé\u202f: Soul. Un dé de plus aux prochaines actions. "
+        "Zoé — Brûlé\u202f: Soul 1 et Jetpack 1. Entièrement brûlé\u202f: Soul. Un dé de plus aux prochaines actions. "
         "2 points ne trouvent pas de place.",
         "Échec\u202f: 6 > 5. 1 point brûlé (1 sur 5). Surge regagné. Dés\u202f: 6.",
         "Zoé dépense son Surge pour infléchir l’histoire.",
         "Réussite\u202f: 7 < 8. Dés\u202f: 2 1 1 3. Ogre subit 2 brûlures (5/5). Ogre est hors de combat. "
         "2 points ne trouvent pas de place.",
-        "Zoé\u202f: 9 points de construction. (Brûlures de stats 3 × 1, de slots 2 × 1, stats entièrement brûlées 1 × 4.) "
+        "Zoé — 9 points de construction. (Brûlures de stats 3 × 1, de slots 2 × 1, stats entièrement brûlées 1 × 4.) "
         "L’histoire est finie\u202f: son décompte repart de zéro.",
         "Ogre subit 0 brûlure (5/5). Ogre est hors de combat. 1 point ne trouve pas de place.",
         "Zoé\u202f: brûlures Move 0/7, Soul 0/4, Eyes 1/8, Heart 1/5 et Jetpack 0/3. Surge disponible.",
