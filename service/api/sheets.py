@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct
 
 from service.api.answers import Rolled, Rolling, asking, joined
-from service.api.rolls import by_hand, cast_of, say_dealt
+from service.api.rolls import Group, Present, by_hand, cast_of, say_dealt
 from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.dice import MOST_DICE
 from service.systems.sixd6 import sentences
@@ -41,6 +41,9 @@ class TableComposure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_conversions: MaxConversions | None = None
 
 
+TableSoak = Annotated[TableGrit | TableComposure, Meta(title="TableSoak", description="What is set against the damage.")]
+
+
 class Dealt(Keyed, frozen=True, kw_only=True):
     deal: Annotated[bool, Meta(description="Deal a light card for each red 1 (R3), unless the hit is secret.")] = True
 
@@ -55,8 +58,17 @@ class HitAsked(Struct, frozen=True, kw_only=True):
     protections: Annotated[frozenset[Protection], Meta(max_length=2, description="Default: all of the sheet's.")] | None = (
         None
     )
-    soak: TableGrit | TableComposure | None = None
+    soak: TableSoak | None = None
     wait: Wait | None = None
+
+
+class GroupHitAsked(Struct, frozen=True, kw_only=True):
+    """`characters`: who is struck, or "present" for all that are."""
+
+    characters: Group
+    die: Threat
+    protections: Protections | None = None
+    soak: TableGrit | TableComposure | None = None
 
 
 class SoakAsked(Struct, frozen=True, kw_only=True):
@@ -83,6 +95,7 @@ class ApplyRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 BOUNDS = {"largest_die": 12, "most_faces": MOST_DICE + 1}
 HitRequest = asking("TableHitRequest", HitAsked, Rolling, Dealt, **BOUNDS)
+GroupHitRequest = asking("GroupHitRequest", GroupHitAsked, Rolling, Dealt, **BOUNDS)
 SoakRequest = asking("SoakRequest", SoakAsked, Rolling, Dealt, largest_die=6, most_faces=MOST_DICE)
 WOUND = shown_type(TableWound, carried=Rolled, without=("roller",))
 
@@ -111,7 +124,7 @@ def _change(turn: Turn, path: Mapping[str, str], asked: Any) -> SheetFacts:
     return sheets.change(turn, path["character"], SheetChange(**told))
 
 
-def _soaked(asked: TableGrit | TableComposure | None) -> Soaked | None:
+def _soaked(asked: TableSoak | None) -> Soaked | None:
     if asked is None:
         return None
     kind = "grit" if isinstance(asked, TableGrit) else "composure"
@@ -143,6 +156,16 @@ def say_hit(facts: TableWound, words: Words) -> str:
         *say_dealt(facts, words),
     )
     return " ".join(part for part in parts if part)
+
+
+def say_group_hit(facts: hits.GroupHit, words: Words) -> str:
+    return " ".join(say_hit(each, words) for each in facts.results)
+
+
+def _strike_group(turn: Turn, path: Mapping[str, str], asked: Any) -> hits.GroupHit:
+    group = None if asked.characters == Present.PRESENT else asked.characters
+    struck = Struck(die=asked.die, protections=asked.protections, soak=_soaked(asked.soak))
+    return hits.strike_group(turn, group, struck, cast_of(asked))
 
 
 def say_applied(facts: Applied, words: Words) -> str:
@@ -220,6 +243,21 @@ COMMANDS = (
         visible=True,
         system="sixd6",
         example={"die": "d8", "protections": [], "soak": {"kind": "grit", "base": 3}, "faces": [5, 6, 2, 1]},
+    ),
+    Command(
+        id="strikeGroup",
+        method="POST",
+        path="/sixd6/damage",
+        summary="Strike several characters",
+        about="One threat, in one step; each target has a damage die, protections and a soak of its own.",
+        body=GroupHitRequest,
+        facts=hits.GroupHit,
+        answer=shown_type(hits.GroupHit, without=("roller",)),
+        play=_strike_group,
+        say=say_group_hit,
+        wants=_everything,
+        refuses=("not-found", "faces-mismatch"),
+        visible=True,
     ),
     Command(
         id="soakHit",

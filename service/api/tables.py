@@ -54,7 +54,7 @@ class ShownCard(Struct, frozen=True, kw_only=True):
     character: Holder | None
 
 
-class Redacted(Answer, frozen=True, kw_only=True):
+class RedactedAnswer(Answer, frozen=True, kw_only=True):
     """What the others may see of a roll or draw that is not public: that it was made."""
 
     redacted: bool
@@ -216,7 +216,7 @@ class Tables:
             summary=command.summary,
             about=command.about,
             answer=answer,
-            also=(*command.others, *((Redacted,) if command.visible else ())),
+            also=(*command.others, *((RedactedAnswer,) if command.visible else ())),
             words=self.words,
             spoken=self.spoken,
             query=command.query,
@@ -290,7 +290,7 @@ class Tables:
         is_roller = token.id == facts.roller
         if token.role is not Role.CHAT and sees(facts.visibility, role=token.role, is_roller=is_roller):
             return self._whole(call, command, answer, facts, words, public_text=public)
-        return Redacted(
+        return RedactedAnswer(
             redacted=True,
             visibility=facts.visibility,
             public_text=public,

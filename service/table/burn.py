@@ -18,7 +18,7 @@ from service.systems.burn2d6.action import (
     Stat,
     roll_action,
 )
-from service.systems.burn2d6.build import Build, Rates, Story, count_build
+from service.systems.burn2d6.build import Rates, Story, StoryBuild, count_build
 from service.systems.burn2d6.damage import BurnWound, Points, resolve_burn_hit
 from service.table import burn_sheets, characters, opponents
 from service.table.audience import Role, Visibility
@@ -89,7 +89,7 @@ class SurgeSpent(Struct, frozen=True, kw_only=True):
     event: str
 
 
-class TableBuild(Build, frozen=True, kw_only=True):
+class TableBuild(StoryBuild, frozen=True, kw_only=True):
     closed: Annotated[bool, Meta(description="The tally starts again from 0.")]
     sheet_version: Version
     character: characters.Identifier

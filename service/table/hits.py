@@ -1,13 +1,15 @@
 """A5 at a table: a hit in one step, or seen first and soaked later, perhaps by another client."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import GivenFaces, Source
+from service.dice import Dice, GivenFaces, Source
 from service.errors import HitAlreadyResolved, InvalidValue, NotThere
 from service.systems.sixd6.character import SOAK_POOLS
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, Wound, resolve_hit
@@ -15,7 +17,7 @@ from service.systems.sixd6.healing import Track
 from service.table import characters, decks, sheets
 from service.table.audience import Visibility, sees
 from service.table.records import PendingHit
-from service.table.rolls import Cast, cards_for, thrown, told
+from service.table.rolls import Cast, cards_for, present, source_in_group, thrown, told
 from service.table.turn import Turn
 
 MOST_PENDING = 50
@@ -111,13 +113,48 @@ def chosen(kind: SoakChoice, base: int | None, red: int, max_conversions: int | 
     return Soaked(kind=kind, base=base, red=red, max_conversions=max_conversions)
 
 
+class GroupHit(Struct, frozen=True, kw_only=True):
+    """One threat that strikes several characters, in one step: each has a damage die of its own."""
+
+    results: Annotated[tuple[TableWound, ...], Meta(max_length=100)]
+    visibility: Visibility
+    roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]
+    event: str
+
+
 def strike(turn: Turn, character: str, struck: Struck, cast: Cast) -> TableWound:
     """Raises InvalidValue for a protection that the sheet has not, or a base that nobody tells."""
     characters.known(turn, character)
     turn.allow_for(character)
+    return _tell(turn, character, _struck(turn, character, struck, cast, partial(thrown, turn, cast)))
+
+
+def strike_group(turn: Turn, group: tuple[str, ...] | None, struck: Struck, cast: Cast) -> GroupHit:
+    """On the characters named, or all present, one after the other; given faces are shared out in that order."""
+    chosen = present(turn) if group is None else group
+    for each in chosen:
+        characters.known(turn, each)
+        turn.allow_for(each)
+    if struck.wait is not None:
+        raise InvalidValue("wait", "not_for_groups")
+    source = source_in_group(cast)
+
+    def all_struck(dice: Dice) -> tuple[TableWound, ...]:
+        return tuple(_struck(turn, each, struck, cast, lambda rule: (rule(dice), source)) for each in chosen)
+
+    results, _ = thrown(turn, cast, all_struck)
+    facts = GroupHit(results=results, visibility=cast.visibility, roller=turn.token.id, event=turn.next_event)
+    turn.tell("sixd6.group_damage", facts, visibility=cast.visibility)
+    return facts
+
+
+Throwing = Callable[[Callable[[Dice], Wound]], tuple[Wound, Source]]
+
+
+def _struck(turn: Turn, character: str, struck: Struck, cast: Cast, throw: Throwing) -> TableWound:
     hit = _hit(turn, character, struck)
     open_ends = hit if struck.wait is None else replace(hit, soak=None)
-    wound, source = thrown(turn, cast, lambda dice: resolve_hit(open_ends, dice))
+    wound, source = throw(lambda dice: resolve_hit(open_ends, dice))
     pending = None
     if struck.wait is Wait.SOAK and wound.damage:
         pending = PendingHit(
@@ -130,6 +167,11 @@ def strike(turn: Turn, character: str, struck: Struck, cast: Cast) -> TableWound
         )
     _take_protections(turn, character, wound)
     return _told(turn, character, wound, cast, source, pending=pending)
+
+
+def _tell(turn: Turn, character: str, facts: TableWound) -> TableWound:
+    turn.tell("sixd6.damage", facts, character=character, visibility=facts.visibility)
+    return facts
 
 
 def soak(turn: Turn, character: str, hit: str, chosen: Soaked | None, cast: Cast, wait: Wait | None) -> TableWound:
@@ -148,8 +190,8 @@ def soak(turn: Turn, character: str, hit: str, chosen: Soaked | None, cast: Cast
         held = replace(rolled, max_conversions=0)
         unconverted = resolve_hit(replace(whole, soak=held), GivenFaces(_faces(wound)))
         waiting = replace(pending, soak=held, faces=_faces(wound), source=source)
-        return _told(turn, character, unconverted, cast, source, pending=waiting, hit=hit)
-    return _told(turn, character, wound, cast, source, hit=hit)
+        return _tell(turn, character, _told(turn, character, unconverted, cast, source, pending=waiting, hit=hit))
+    return _tell(turn, character, _told(turn, character, wound, cast, source, hit=hit))
 
 
 def convert(turn: Turn, character: str, hit: str, count: int, cast: Cast) -> TableWound:
@@ -163,7 +205,7 @@ def convert(turn: Turn, character: str, hit: str, count: int, cast: Cast) -> Tab
     if count > wound.conversions_possible:
         raise InvalidValue("count", "too_high", most=wound.conversions_possible)
     cast = replace(cast, deal=False, visibility=pending.visibility)
-    return _told(turn, character, wound, cast, pending.source, hit=hit)
+    return _tell(turn, character, _told(turn, character, wound, cast, pending.source, hit=hit))
 
 
 def _hit(turn: Turn, character: str, struck: Struck) -> Hit:
@@ -220,7 +262,7 @@ def _told(
         sheets.suffer(turn, character, damage=wound.damage, trauma=wound.trauma)
     if identifier:
         _keep(turn, identifier, pending, character)
-    facts = TableWound(
+    return TableWound(
         **{name: getattr(wound, name) for name in wound.__struct_fields__},
         **cards_for(turn, cast, wound.complications, character),
         **told(turn, cast, source),
@@ -232,8 +274,6 @@ def _told(
         damage_level=sheets.level(turn, character, Track.DAMAGE),
         trauma_level=sheets.level(turn, character, Track.TRAUMA),
     )
-    turn.tell("sixd6.damage", facts, character=character, visibility=cast.visibility)
-    return facts
 
 
 def _state(pending: PendingHit | None) -> HitState:

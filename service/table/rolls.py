@@ -134,8 +134,14 @@ def present(turn: Turn) -> tuple[str, ...]:
 
 
 def _one_of(turn: Turn, character: str, asked: PoolAsked, cast: Cast, dice: Dice) -> TablePoolRoll:
-    source = Source.SERVICE if cast.faces is None else Source.MIXED if cast.roll_rest else Source.PROVIDED
-    return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), source))
+    return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), source_in_group(cast)))
+
+
+def source_in_group(cast: Cast) -> Source:
+    """Where the faces of each one's dice came from, as far as a group can tell."""
+    if cast.faces is None:
+        return Source.SERVICE
+    return Source.MIXED if cast.roll_rest else Source.PROVIDED
 
 
 def _allow(turn: Turn, character: str | None) -> None:

@@ -10,7 +10,7 @@ from service.errors import CannotUndo
 from service.table.turn import Turn, type_of
 
 
-class Undone(Struct, frozen=True, kw_only=True):
+class TakenBack(Struct, frozen=True, kw_only=True):
     undone: Annotated[str, Meta(max_length=20, description="Id of the event that was taken back.")]
     type: Annotated[str, Meta(max_length=40, description="Its type.")]
     event: str
@@ -29,7 +29,7 @@ class Step(Struct, frozen=True):
     """Raw values of the fields that it changed, before it."""
 
 
-def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Undone:
+def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> TakenBack:
     """Raises CannotUndo, naming the later steps that touched the same fields; Moved where the log is not the newest."""
     turn.allow()
     if turn.version - 1 != read_up_to:
@@ -39,6 +39,6 @@ def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Undo
         raise CannotUndo(step.id, in_the_way)
     for field, raw in step.before.items():
         turn.put(field, None if raw is None else msgspec.json.decode(raw, type=type_of(field)))
-    facts = Undone(undone=step.id, type=step.type, event=turn.next_event)
+    facts = TakenBack(undone=step.id, type=step.type, event=turn.next_event)
     turn.tell("undo", facts)
     return facts

@@ -109,7 +109,11 @@ WRONG_MEMBERS = [
     (DAMAGE, '{"die": "d8", "soak": {"kind": "grit", "base": 4, "max_conversions": 1}}', ["body.soak.max_conversions"]),
     (BURN_DAMAGE, '{"stats": {}, "hit": {"move": 1}}', ["body.stats"]),
     (BURN_DAMAGE, '{"stats": {"move": {"value": 4, "burned": 5}}, "hit": {"move": 1}}', ["body.stats.move.burned"]),
+    (BURN_DAMAGE, '{"stats": {"soul": {"value": 4}, "move": {"value": 0}}, "hit": {"move": 1}}', ["body.stats.move.value"]),
+    (BURN_DAMAGE, '{"stats": {"move": {"value": 4, "burn": 1}}, "hit": {"move": 1}}', ["body.stats.move.burn"]),
+    (BURN_DAMAGE, '{"stats": {"moov": {"value": 4}}, "hit": {"move": 1}}', ["body.stats.moov"]),
     (BURN_DAMAGE, '{"stats": {"move": {"value": 4}}, "hit": {"moov": 1}}', ["body.hit.moov"]),
+    (BURN_DAMAGE, '{"stats": {"move": {"value": 4}}, "hit": {"move": 101}}', ["body.hit.move"]),
     (BUILD, '{"rates": {"stat_burn": 21}}', ["body.rates.stat_burn"]),
     (BUILD, '{"rates": {"burn": 1}}', ["body.rates.burn"]),
 ]  # fmt: skip

@@ -123,6 +123,16 @@ def test_operations_are_named_like_methods():
     assert len(OPERATIONS) == sum(len(path) for path in DOCUMENT["paths"].values())
 
 
+def snake_case(name):
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_no_member_is_called_like_its_own_object(name):
+    """Generators of Python give both the same variable."""
+    assert snake_case(name) not in SCHEMAS[name].get("properties", {})
+
+
 def test_every_closed_set_has_a_name():
     inline = [at for at, part in parts(DOCUMENT) if "enum" in part and not re.fullmatch(r"#/components/schemas/\w+", at)]
     assert not inline

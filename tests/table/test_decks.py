@@ -678,4 +678,4 @@ class Conservation(RuleBasedStateMachine):
 
 
 TestConservation = Conservation.TestCase
-TestConservation.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestConservation.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from service.systems.burn2d6 import reference, sentences
 from service.systems.burn2d6.action import Action, ActionRoll, roll_action
-from service.systems.burn2d6.build import Build, Story, count_build
+from service.systems.burn2d6.build import Story, StoryBuild, count_build
 from service.systems.burn2d6.damage import BurnHit, BurnWound, resolve_burn_hit
 from service.systems.burn2d6.odds import ActionOdds, OddsQuestion, action_odds
 from service.systems.game import Game, Question, Roll
@@ -55,7 +55,7 @@ GAME = Game(
             summary="Count the build points of a story",
             about="Burns taken and stats burned out, each at its rate (B5, B-R7).",
             asked=Story,
-            facts=Build,
+            facts=StoryBuild,
             answer=count_build,
             say=sentences.say_build,
             example={"stat_burns": 9, "slot_burns": 2, "stats_burned_out": 1},

@@ -27,7 +27,7 @@ class Story(Struct, frozen=True, kw_only=True):
     rates: Rates = field(default_factory=Rates)
 
 
-class Build(Struct, frozen=True, kw_only=True):
+class StoryBuild(Struct, frozen=True, kw_only=True):
     stat_burns: StatBurns
     slot_burns: SlotBurns
     stats_burned_out: StatsBurnedOut
@@ -36,9 +36,9 @@ class Build(Struct, frozen=True, kw_only=True):
     default_rates: Annotated[bool, Meta(description="The rates are this service's default, not the rulebook's (B-R7).")]
 
 
-def count_build(story: Story) -> Build:
+def count_build(story: Story) -> StoryBuild:
     rates = story.rates
-    return Build(
+    return StoryBuild(
         stat_burns=story.stat_burns,
         slot_burns=story.slot_burns,
         stats_burned_out=story.stats_burned_out,

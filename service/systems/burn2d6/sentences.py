@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from service.systems.burn2d6.action import ActionRoll
-from service.systems.burn2d6.build import Build
+from service.systems.burn2d6.build import StoryBuild
 from service.systems.burn2d6.damage import BurnWound
 from service.systems.burn2d6.odds import ActionOdds
 from service.words import Words
@@ -44,7 +44,7 @@ def _place(name: str, words: Words) -> str:
     return words.label("stat", name) if f"label.stat.{name}" in words else name
 
 
-def say_build(build: Build, words: Words) -> str:
+def say_build(build: StoryBuild, words: Words) -> str:
     rates = build.rates
     return _sentence(
         words.count("say.build", build.build),

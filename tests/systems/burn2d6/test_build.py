@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from service.systems.burn2d6.build import Build, Rates, Story, count_build
+from service.systems.burn2d6.build import Rates, Story, StoryBuild, count_build
 
 BUILDS = [
     # burns on stats, on slots, stats burned out, rates, build points
@@ -23,7 +23,7 @@ def test_build_points(stat_burns, slot_burns, stats_burned_out, rates, build):
     used = Rates(stat_burn=rates[0], slot_burn=rates[1], stat_burned_out=rates[2])
     story = Story(stat_burns=stat_burns, slot_burns=slot_burns, stats_burned_out=stats_burned_out, rates=used)
     counted = count_build(story)
-    assert counted == Build(
+    assert counted == StoryBuild(
         stat_burns=stat_burns,
         slot_burns=slot_burns,
         stats_burned_out=stats_burned_out,
@@ -31,7 +31,7 @@ def test_build_points(stat_burns, slot_burns, stats_burned_out, rates, build):
         rates=used,
         default_rates=rates == (1, 1, 1),
     )
-    assert msgspec.json.decode(msgspec.json.encode(counted), type=Build) == counted
+    assert msgspec.json.decode(msgspec.json.encode(counted), type=StoryBuild) == counted
 
 
 def test_the_rates_are_one_each_unless_the_table_says_otherwise():
