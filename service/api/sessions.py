@@ -49,6 +49,13 @@ class TableRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     provided_faces: ProvidedFaces = ProvidedFaces.EVERYONE
 
 
+class ImportedTable(TableExport, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An export as it was answered; its sentence is not read."""
+
+    text: Annotated[str, Meta(max_length=10_000)] = ""
+    lang: Lang | None = None
+
+
 class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: SessionName | None = None
     lang: Lang = Lang.EN
@@ -56,7 +63,8 @@ class OpenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     characters: session.Names = ()
     clock: ClockState = ClockState.RUNNING
     imported: Annotated[
-        TableExport | None, Meta(description="What an export gave: its settings, characters and clock are taken, not these.")
+        ImportedTable | None,
+        Meta(description="What an export gave: its settings, characters and clock are taken, not these."),
     ] = field(name="import", default=None)
 
 

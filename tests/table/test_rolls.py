@@ -261,14 +261,18 @@ def test_a_bound_player_rolls_for_no_group_of_others():
         roll_group(table, ("zoe", "max"), [5, 5], by=OF_ZOE)
 
 
+GROUP_SOURCE = pytest.mark.xfail(strict=True, reason="a group with roll_rest says mixed whatever was given")
 SOURCES = [
-    # faces for two, rest, source of each
-    ([5, 2], False, [Source.PROVIDED, Source.PROVIDED]),
-    (None, False, [Source.SERVICE, Source.SERVICE]),
+    # faces for two, rest, what chance says, source
+    ([5, 2], False, [], Source.PROVIDED),
+    ([5], True, d6(2), Source.MIXED),
+    (None, False, d6(5, 2), Source.SERVICE),
+    pytest.param([5, 2], True, [], Source.PROVIDED, marks=GROUP_SOURCE),
+    pytest.param([], True, d6(5, 2), Source.SERVICE, marks=GROUP_SOURCE),
 ]
 
 
-@pytest.mark.parametrize(("faces", "rest", "sources"), SOURCES)
-def test_a_group_says_where_its_faces_came_from(faces, rest, sources):
-    facts = roll_group(Table(), ("zoe", "max"), faces, roll_rest=rest, chance=Scripted(*([] if faces else d6(5, 2))))
-    assert [each.source for each in facts.results] == sources
+@pytest.mark.parametrize(("faces", "rest", "said", "source"), SOURCES)
+def test_a_group_says_where_its_faces_came_from(faces, rest, said, source):
+    facts = roll_group(Table(), ("zoe", "max"), faces, roll_rest=rest, chance=Scripted(*said))
+    assert {each.source for each in facts.results} == {source}

@@ -53,9 +53,9 @@ def test_settings_are_changed_one_by_one(told, then):
 
 NAMES = [
     # told, name and language then
-    ({}, (None, Lang.FR)),
+    ({}, ("Vendredi", Lang.FR)),
     ({"name": "Samedi"}, ("Samedi", Lang.FR)),
-    ({"lang": Lang.EN}, (None, Lang.EN)),
+    ({"lang": Lang.EN}, ("Vendredi", Lang.EN)),
     ({"name": None, "lang": None}, (None, Lang.EN)),
 ]
 
@@ -63,6 +63,7 @@ NAMES = [
 @pytest.mark.parametrize(("told", "then"), NAMES)
 def test_name_and_language_are_changed(told, then):
     table = Table(tier_size=3)
+    table.play(session.change, {"name": "Vendredi"}, SettingsChange())
     facts = table.play(session.change, told, SettingsChange())
     assert (facts.name, facts.lang, facts.settings.tier_size) == (*then, 3)
 
