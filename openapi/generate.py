@@ -41,7 +41,7 @@ async def _written(redis_url: str) -> dict[Path, bytes]:
     async with service(Settings(access_log=False, redis_url=redis_url)) as client:
         document = (await client.get("/openapi.json")).json()
         recorded = {"answers": await Evening(client, document).played(), "problems": refusals.worded(document)}
-    return {EXAMPLES: contract.encoded(recorded), CONTRACT: contract.encoded(contract.illustrated(document, recorded))}
+    return {EXAMPLES: contract.printed(recorded), CONTRACT: contract.printed(contract.illustrated(document, recorded))}
 
 
 def generated() -> dict[Path, bytes]:

@@ -141,7 +141,7 @@ class GivenFaces(Dice):
         if self._used < len(self._faces):
             raise FacesMismatch(at=self._used, needed=())
         if not self._rolled_rest:
-            return Source.PROVIDED
+            return Source.PROVIDED if self._faces or self._rest is None else Source.SERVICE
         return Source.MIXED if self._used else Source.SERVICE
 
 

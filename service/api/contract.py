@@ -43,7 +43,12 @@ def illustrated(contract: dict[str, Any], recorded: Mapping[str, Any]) -> dict[s
 
 
 def encoded(contract: Mapping[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(contract), indent=2) + b"\n"
+    return msgspec.json.encode(contract)
+
+
+def printed(contract: Mapping[str, Any]) -> bytes:
+    """As it is committed: for people who read what changed."""
+    return msgspec.json.format(encoded(contract), indent=2) + b"\n"
 
 
 class Contract:
@@ -185,8 +190,7 @@ class Contract:
             "headers": self._headers("Cache-Control", *OF_STATUS.get(status, [])),
             "content": {PROBLEM: {"schema": schema, "examples": examples}, PLAIN: {"schema": {"type": "string"}}},
         }
-        name = schema_name(codes[0]).removesuffix("Problem")
-        return self._share("responses", name, answer) if len(codes) == 1 else answer
+        return self._share("responses", "Or".join(schema_name(code).removesuffix("Problem") for code in codes), answer)
 
 
 def _shown(schema: Schema, example: object) -> Part:

@@ -172,8 +172,17 @@ def _entry_error(name: str, value: Any, type_: Any, at: str) -> list[Found]:
 
 @cache
 def _is_dict(type_: Any) -> bool:
-    info = inspect.type_info(type_)
-    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.DictType)
+    return _holds_dict(inspect.type_info(type_))
+
+
+def _holds_dict(info: inspect.Type) -> bool:
+    match info:
+        case inspect.Metadata(type=inner):
+            return _holds_dict(inner)
+        case inspect.UnionType(types=types):
+            return any(map(_holds_dict, types))
+        case _:
+            return isinstance(info, inspect.DictType)
 
 
 def _wrong(value: Any, type_: Any, at: str) -> list[Found]:

@@ -272,6 +272,7 @@ class EventLog:
                 query=EventQuery,
                 answer=EventPage,
                 streams=AnyEvent,
+                example={"limit": 3},
                 refuses=("unauthorized", "cursor-expired", "store-unavailable"),
             ),
             play,

@@ -199,6 +199,7 @@ def reply(
     request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str], status: int = 200
 ) -> ASGIResponse:
     if request.scope["method"] == "HEAD":
-        told = {**headers, "Content-Type": media_type, "Content-Length": str(len(body))}
+        charset = "; charset=utf-8" if media_type.startswith("text/") else ""
+        told = {**headers, "Content-Type": f"{media_type}{charset}", "Content-Length": str(len(body))}
         return ASGIResponse(is_head_response=True, headers=told, status_code=status)
     return ASGIResponse(body=body, media_type=media_type, headers=headers, status_code=status)

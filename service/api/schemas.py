@@ -38,7 +38,8 @@ class Schemas:
         """A Struct of a query string or a form: nothing is null, and game words are understood in every language."""
         words = {REF.format(name=enum.__name__): REF.format(name=f"{enum.__name__}Word") for enum in spoken.sections}
         for enum, section in spoken.sections.items():
-            self.components[f"{enum.__name__}Word"] = _word(enum.__name__, spoken.vocabulary.shown(section))
+            if f"{enum.__name__}Word" not in self.components:
+                self.components[f"{enum.__name__}Word"] = _word(enum.__name__, spoken.vocabulary.shown(section))
         schema = self.components[kind.__name__]
         members = {name: _renamed(_not_null(member), words) for name, member in schema["properties"].items()}
         return {**schema, "properties": members}
@@ -84,9 +85,10 @@ def _classes(types: Iterable[Any]) -> dict[str, type[Any]]:
             todo += info
         elif isinstance(info, inspect.Type | inspect.Field):
             kind = getattr(info, "cls", None)
+            if kind is None or kind.__name__ not in found:
+                todo += astuple(info)
             if kind and found.setdefault(kind.__name__, kind) is not kind:
                 raise ValueError(f"two types are called {kind.__name__}")
-            todo += astuple(info)
     return found
 
 

@@ -68,7 +68,7 @@ class GroupHitAsked(Struct, frozen=True, kw_only=True):
     characters: Group
     die: Threat
     protections: Protections | None = None
-    soak: TableGrit | TableComposure | None = None
+    soak: TableSoak | None = None
 
 
 class SoakAsked(Struct, frozen=True, kw_only=True):
@@ -258,6 +258,7 @@ COMMANDS = (
         wants=_everything,
         refuses=("not-found", "faces-mismatch"),
         visible=True,
+        example={"characters": "present", "die": "d6"},
     ),
     Command(
         id="soakHit",

@@ -30,7 +30,7 @@ def connect(url: str) -> "Redis":
         socket_connect_timeout=CONNECT_TIMEOUT_S,
         retry=Retry(NoBackoff(), 0),
     )
-    return Redis(connection_pool=pool)
+    return Redis.from_pool(pool)
 
 
 def connect_for_news(url: str) -> "Redis":

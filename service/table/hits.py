@@ -15,7 +15,7 @@ from service.systems.sixd6.character import SOAK_POOLS
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, Wound, resolve_hit
 from service.systems.sixd6.healing import Track
 from service.table import characters, decks, sheets
-from service.table.audience import Visibility, sees
+from service.table.audience import Role, Visibility, sees
 from service.table.records import PendingHit
 from service.table.rolls import Cast, cards_for, present, source_in_group, thrown, told
 from service.table.turn import Turn
@@ -293,7 +293,7 @@ def _keep(turn: Turn, hit: str, pending: PendingHit | None, character: str) -> N
         return
     hits = sorted(turn.fields("p:"), key=lambda name: int(name[3:]))
     over = [name for name in hits if turn.get(name).resolved]
-    if len(hits) >= MOST_PENDING:
+    if f"p:{hit}" not in hits and len(hits) >= MOST_PENDING:
         turn.put((over or hits)[0], None)
     turn.put(f"p:{hit}", pending)
 
@@ -302,7 +302,7 @@ def _pending(turn: Turn, character: str, hit: str) -> PendingHit:
     characters.known(turn, character)
     turn.allow_for(character)
     pending: PendingHit | None = turn.get(f"p:{hit}") if HIT.fullmatch(hit) else None
-    if pending is None or pending.character != character:
+    if pending is None or pending.character != character or not _sees(turn, pending):
         raise NotThere("hit", hit[:20])
     if pending.resolved:
         raise HitAlreadyResolved(hit)
@@ -312,10 +312,15 @@ def _pending(turn: Turn, character: str, hit: str) -> PendingHit:
 def listed(turn: Turn) -> tuple[PendingFacts, ...]:
     """Hits that wait, for the table's screen."""
     waiting = ((name[2:], turn.get(name)) for name in sorted(turn.fields("p:"), key=lambda name: int(name[3:])))
-    return tuple(_facts(turn, hit, pending) for hit, pending in waiting if not pending.resolved and _open(turn, pending))
+    return tuple(_facts(turn, hit, pending) for hit, pending in waiting if not pending.resolved and _shows(turn, pending))
 
 
-def _open(turn: Turn, pending: PendingHit) -> bool:
+def _shows(turn: Turn, pending: PendingHit) -> bool:
+    """Chat tokens get the public form, also of what they rolled themselves."""
+    return _sees(turn, pending) and (turn.token.role is not Role.CHAT or pending.visibility is Visibility.PUBLIC)
+
+
+def _sees(turn: Turn, pending: PendingHit) -> bool:
     return sees(pending.visibility, role=turn.token.role, is_roller=turn.token.id == pending.roller)
 
 

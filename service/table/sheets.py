@@ -124,7 +124,7 @@ def change(turn: Turn, character: str, told: SheetChange) -> SheetFacts:
         if (value := getattr(told, name)) is not UNSET
     }
     for name in ("aptitudes", "qualifications"):
-        if given.get(name):
+        if getattr(told, name) not in (UNSET, None):
             given[name] = {**getattr(before, name), **given[name]}
     if "protections" in given:
         given["protections"] = _ordered(frozenset(given["protections"]))

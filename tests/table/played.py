@@ -3,7 +3,9 @@
 import msgspec
 
 from service.dice import Chance, Tape
-from service.table import decks
+from service.systems.sixd6 import complications
+from service.systems.sixd6.character import Aptitude, Qualification
+from service.table import decks, sheets
 from service.table.audience import Role
 from service.table.clock import moved
 from service.table.records import Head, OwnCard, TableSettings, Token
@@ -58,7 +60,7 @@ class Table:
         first = opened(head, names or ("Zoé", "Max"), running=running, chance=Unshuffled())
         self.now_ms, self.version, self.events = now_ms, 1, []
         self._texts = {}
-        self._remember({field: encode(value) for field, value in {**first, "k:gm": GM}.items()})
+        self.remember({field: encode(value) for field, value in {**first, "k:gm": GM}.items()})
 
     def play(self, play, *told, by=GM, chance=None, **more):
         """What the play returns; what it changes is kept, unless it refuses."""
@@ -71,7 +73,7 @@ class Table:
         self.events.append(turn.event)
         self.version = turn.version
         changed = {field: None if value is None else encode(value) for field, value in turn.changes.items()}
-        self._remember({**self.raw, **changed})
+        self.remember({**self.raw, **changed})
         return facts
 
     def _played(self, play, by, tape):
@@ -90,7 +92,8 @@ class Table:
         for field in [*self._records]:
             assert encode(self._records[field]) == self._records.raw[field]
 
-    def _remember(self, raw):
+    def remember(self, raw):
+        """Go on from these records."""
         self.raw = {field: value for field, value in raw.items() if value is not None}
         self._texts = {field: value for field, value in self.raw.items() if field.startswith("t:")}
         self._records = Records({f: value for f, value in self.raw.items() if f not in self._texts}, whole=True)
@@ -122,6 +125,33 @@ class Table:
         """The cards of a deck by their numbers: pile (top first), discard pile (last first), active ones with holders."""
         deck = self.get(f"d:{identifier}")
         return list(deck.pile), list(deck.discard), deck.active
+
+
+def sheet(*, damage=0, trauma=0, protections=(), **values):
+    """A sheet as a request tells it: `values` are its aptitudes and qualifications, by their names."""
+    return sheets.Sheet(
+        aptitudes={each: values.pop(each) for each in Aptitude if each in values},
+        qualifications={each: values.pop(each) for each in Qualification if each in values},
+        damage=damage,
+        trauma=trauma,
+        protections=frozenset(protections),
+        **values,
+    )
+
+
+def with_sheet(table, character="zoe", **told):
+    """The table, after a character's sheet was put on it."""
+    table.play(sheets.put, character, sheet(**told))
+    return table
+
+
+def give(table, card, holder, deck="grave"):
+    """Deal one card of a game's deck, by its name; the id of it."""
+    names = list(complications.cards(complications.Deck(deck)))
+    pile = table.get(f"d:{deck}").pile
+    at = pile.index(table.get(f"d:{deck}").first + names.index(card))
+    chance = Scripted((len(pile), at))
+    return table.play(decks.draw, deck, 1, holder=holder, place=decks.Place.RANDOM, chance=chance).cards[0].id
 
 
 def _move(turn, action, ms):

@@ -64,6 +64,11 @@ class Hit(Struct, frozen=True, kw_only=True):
     protections: frozenset[Protection] = frozenset()
     soak: Soak | None = None
 
+    @property
+    def rolled_die(self) -> Threat | None:
+        """The die that is rolled: one lower behind a heavy protection, none below d2 (R7)."""
+        return self.die.lowered() if Protection.HEAVY in self.protections else self.die
+
 
 class HeavyProtectionStep(Struct, frozen=True, tag_field="step", tag="heavy_protection"):
     before: Threat
@@ -119,7 +124,7 @@ class Wound(Struct, frozen=True, kw_only=True):
 
 def resolve_hit(hit: Hit, dice: Dice) -> Wound:
     heavy = Protection.HEAVY in hit.protections
-    die = hit.die.lowered() if heavy else hit.die
+    die = hit.rolled_die
     rolled = dice.throw(Throw(die.sides, Kind.DAMAGE, 0, 1))[0] if die else None
     light = Protection.LIGHT in hit.protections and bool(rolled)  # R9: without an effect to give it is kept
     left = (rolled or 0) - light

@@ -123,7 +123,7 @@ def odds_table() -> OddsTable:
 
 @lru_cache(maxsize=1024)
 def hit_odds(hit: Hit) -> HitOdds:
-    die = hit.die.lowered() if Protection.HEAVY in hit.protections else hit.die
+    die = hit.rolled_die
     left = damage_left(die, light=Protection.LIGHT in hit.protections)
     joint = wounds(hit.soak, left)
     return HitOdds(

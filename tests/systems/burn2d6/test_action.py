@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -276,6 +276,10 @@ def test_bounds_of_a_request(member, least, most):
             msgspec.convert({"value": 7, member: number}, Action)
 
 
+# a busy machine is no fault of a rule
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 @st.composite
 def actions(draw):
     """Actions that are played: what removes dice is taken from the dice there are."""
@@ -310,12 +314,14 @@ any_action = st.builds(
 )
 
 
+@unhurried
 @given(actions(), six_faces)
 def test_a_replay_of_its_own_faces_gives_the_same_answer(action, faces):
     roll = roll_action(action, GivenFaces(faces))
     assert play(action, " ".join(str(die.face) for die in roll.dice)) == roll
 
 
+@unhurried
 @given(actions(), six_faces)
 def test_the_dice_add_up(action, faces):
     roll = roll_action(action, GivenFaces(faces))
@@ -324,6 +330,7 @@ def test_the_dice_add_up(action, faces):
     assert roll.burned.after - roll.burned.before == action.burn_stat
 
 
+@unhurried
 @given(actions(), six_faces, st.sampled_from(["burn_slots", "helpers"]))
 def test_one_burn_more_removes_a_die_or_is_refused(action, faces, member):
     roll = roll_action(action, GivenFaces(faces))
@@ -337,6 +344,7 @@ def test_one_burn_more_removes_a_die_or_is_refused(action, faces, member):
         assert fewer.margin == roll.margin + faces[roll.rolled - 1]
 
 
+@unhurried
 @given(actions() | any_action, six_faces)
 def test_an_action_is_answered_within_its_contract_or_refused(action, faces):
     try:

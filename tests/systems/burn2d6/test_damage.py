@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -202,6 +202,10 @@ def test_bounds_of_a_request(wrong, where):
         msgspec.convert({**BODY, **wrong}, BurnHit)
 
 
+# a busy machine is no fault of a rule
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 @st.composite
 def hits(draw):
     """Hits that are resolved, on some of the places that there are."""
@@ -220,6 +224,7 @@ def burns(stats, slots):
     return sum(stat.burned for stat in stats.values()) + sum(slot.burned for slot in slots)
 
 
+@unhurried
 @given(hits())
 def test_overflow_and_burns_taken_are_the_points_of_the_hit(hit):
     wound = resolve_burn_hit(hit)
@@ -228,6 +233,7 @@ def test_overflow_and_burns_taken_are_the_points_of_the_hit(hit):
     assert {each.place: each.burns + each.overflow for each in wound.places} == hit.hit
 
 
+@unhurried
 @given(hits())
 def test_no_place_holds_more_than_its_value_and_none_overflows_before_it_is_full(hit):
     wound = resolve_burn_hit(hit)
@@ -237,6 +243,7 @@ def test_no_place_holds_more_than_its_value_and_none_overflows_before_it_is_full
     assert [each for each in wound.places if each.overflow and left[each.place]] == []
 
 
+@unhurried
 @given(hits(), st.data())
 def test_a_hit_in_two_parts_burns_as_much_as_the_whole(hit, data):
     first = {place: data.draw(st.integers(0, points)) for place, points in hit.hit.items()}
@@ -251,6 +258,7 @@ def test_a_hit_in_two_parts_burns_as_much_as_the_whole(hit, data):
     assert half.overflow + end.overflow == whole.overflow
 
 
+@unhurried
 @given(hits())
 def test_an_avoided_hit_changes_nothing(hit):
     wound = resolve_burn_hit(replace(hit, spend_surge=True))
@@ -262,6 +270,7 @@ def test_an_avoided_hit_changes_nothing(hit):
     ]
 
 
+@unhurried
 @given(hits(), st.booleans())
 def test_an_answer_stays_within_its_contract(hit, spend_surge):
     wound = resolve_burn_hit(replace(hit, spend_surge=spend_surge))

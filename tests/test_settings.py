@@ -1,0 +1,101 @@
+"""Settings: what holds without any, and that a wrong one is refused in words before anything starts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from service.settings import Settings, WrongSetting, read
+
+ROOT = Path(__file__).parents[1]
+DEFAULTS = msgspec.to_builtins(Settings())
+NUMBERS = [name for name, default in DEFAULTS.items() if type(default) is int]
+SWITCHES = [name for name, default in DEFAULTS.items() if type(default) is bool]
+
+
+def refusal(**environ):
+    with pytest.raises(WrongSetting) as refused:
+        read(environ)
+    return str(refused.value)
+
+
+def test_no_variable_is_needed():
+    assert read({}) == read({"PATH": "/bin", "HOME": "/", "emberdice_port": "1"}) == Settings()
+
+
+def test_the_service_listens_to_this_machine_only_by_default():
+    assert (Settings().host, Settings().port, Settings().workers, Settings().redis_url) == ("127.0.0.1", 8000, 1, "")
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_every_variable_is_read(name):
+    text, value = {int: ("42", 42), bool: ("false", False), str: ("https://dice.example", "https://dice.example")}[
+        type(DEFAULTS[name])
+    ]
+    if name.endswith("_BYTES"):
+        text, value = "2048", 2_048
+    assert msgspec.to_builtins(read({name: text})) == {**DEFAULTS, name: value}
+
+
+def test_only_what_other_software_sets_too_goes_without_our_prefix():
+    plain = {"HOST", "PORT", "WORKERS", "REDIS_URL", "DATA_DIR", "PUBLIC_URL"}
+    assert {name for name in DEFAULTS if not name.startswith("EMBERDICE_")} == plain
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_an_empty_variable_is_an_absent_one(name):
+    assert read({name: ""}) == Settings()
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", ["many", "-1", "1.5", "0x10", "1_000", " 1", "null"])
+def test_a_number_is_a_number(name, value):
+    assert refusal(**{name: value}).startswith(f"{name}={value}: ")
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("value", ["maybe", "yes", "2", "null"])
+def test_a_switch_is_true_or_false(name, value):
+    assert refusal(**{name: value}).startswith(f"{name}={value}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "65536"),
+        ("WORKERS", "0"),
+        ("WORKERS", "257"),
+        ("EMBERDICE_SESSION_DAYS", "0"),
+        ("EMBERDICE_SESSION_DAYS", "366"),
+        ("EMBERDICE_MAX_BODY_BYTES", "1023"),
+        ("EMBERDICE_MAX_BODY_BYTES", "1073741825"),
+        ("PUBLIC_URL", "dice.example"),
+        ("PUBLIC_URL", "ftp://dice.example"),
+        ("PUBLIC_URL", "https://dice.example/"),
+        ("PUBLIC_URL", "https://dice example"),
+        ("PUBLIC_URL", "https://"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_with_its_variable(name, value):
+    assert refusal(**{name: value}).startswith(f"{name}={value}: ")
+
+
+@pytest.mark.parametrize("name", ["EMBERDICE_PORTS", "EMBERDICE_PORT", "EMBERDICE_", "EMBERDICE_access_log"])
+def test_a_variable_of_ours_that_is_no_setting_is_refused(name):
+    assert refusal(**{name: "1"}) == f"{name} is not a setting; the README lists them all"
+
+
+@pytest.mark.parametrize(("name", "value"), [("PORT", "many"), ("EMBERDICE_SPEED", "9")])
+def test_the_service_does_not_start_with_a_wrong_setting(name, value, tmp_path):
+    environ = {**os.environ, "DATA_DIR": str(tmp_path / "data"), name: value}
+    ran = subprocess.run(
+        [sys.executable, "-m", "service"], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert ran.stderr.startswith(f"emberdice: {name}")
+    assert ran.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
