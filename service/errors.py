@@ -18,7 +18,7 @@ GameError
 ├── HealingCooldown       rolled less than two hours ago (R14)
 ├── HealingWindowFull     a tier was healed in this window already (R15)
 ├── HitAlreadyResolved    a pending hit that somebody else has resolved
-├── NobodyToPick          a card that must pick somebody, and nobody is there
+├── NobodyToPick          somebody is to be picked, and nobody is there
 ├── VersionMoved          If-Match names a version that is not the current one
 ├── CannotUndo            later steps touched the same things
 └── KeyReused             an idempotency key that came with another request before
@@ -122,11 +122,7 @@ class HitAlreadyResolved(GameError):
 
 
 class NobodyToPick(GameError):
-    """No present character can be picked for `card`."""
-
-    def __init__(self, card: str) -> None:
-        super().__init__(card)
-        self.card = card
+    """No present character can be picked."""
 
 
 class VersionMoved(GameError):

@@ -130,7 +130,7 @@ class Service:
 
     def start(self) -> Self:
         with (self._folder / "service.log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603  our own module
+            self._process = subprocess.Popen(
                 [sys.executable, "-m", "service"],
                 cwd=ROOT,
                 env=self._environ,
@@ -181,7 +181,9 @@ class Proxy:
         self.mend()
 
     def mend(self) -> None:
-        self.refuses, self.silent, self.delay_s = False, False, 0.0
+        self.refuses, self.delay_s = False, 0.0
+        self.speaks = asyncio.Event()
+        self.speaks.set()
         self.lost_after, self.losses, self.closes = b"", 0, False
 
     def lose(self, lost_after: bytes, losses: int, *, closes: bool) -> None:
@@ -248,8 +250,7 @@ class Proxy:
 
     async def _hold_up(self) -> None:
         await asyncio.sleep(self.delay_s)
-        while self.silent:
-            await asyncio.sleep(POLL_S)
+        await self.speaks.wait()
 
 
 async def _closed(writer: asyncio.StreamWriter) -> None:

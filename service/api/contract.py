@@ -122,18 +122,22 @@ class Contract:
     def _body(self, operation: Operation) -> Part:
         content = {JSON: _shown(self._schemas.asked[operation.body], operation.example)}
         if operation.form:
-            name = operation.form.__name__
-            self._schemas.components[name] = self._schemas.flat(operation.form, operation.spoken)
-            example = _read(operation.form_example, operation.form, operation)
-            lists = [member for member, told in self._schemas.components[name]["properties"].items() if "items" in told]
-            encoding = {member: {"style": "form", "explode": False} for member in lists}
-            content[FORM] = {**_shown({"$ref": REF.format(name=name)}, example), "encoding": encoding}
+            content[FORM] = self._form(operation.form, operation)
         return {"required": not operation.body_optional, "content": content}
+
+    def _form(self, kind: type[Any], operation: Operation) -> Part:
+        flat = self._schemas.flat(kind, operation.spoken)
+        lists = [name for name, member in flat["properties"].items() if "items" in member]
+        return {
+            **_shown(self._schemas.form(kind.__name__, flat), _read(operation.form_example, kind, operation)),
+            "encoding": {name: {"style": "form", "explode": False} for name in lists},
+        }
 
     # Answers.
 
     def _responses(self, operation: Operation) -> Part:
-        codes = sorted({*operation.problems, *FROM_THE_EDGE}, key=list(STATUS).index)
+        odd_path = ("not-found",) if IN_PATH.search(operation.path) else ()
+        codes = sorted({*operation.problems, *odd_path, *FROM_THE_EDGE}, key=list(STATUS).index)
         by_status = sorted(codes, key=lambda code: STATUS[code][0])
         return {
             **self._successes(operation),

@@ -365,7 +365,9 @@ def _take_back(
 
 
 def step_of(entry: Entry) -> undo.Step:
-    return undo.Step(entry.id, entry.event.type, msgspec.json.decode(entry.before, type=dict[str, str | None]))
+    before = msgspec.json.decode(entry.before, type=dict[str, str | None])
+    undoes = entry.event.data["undone"] if entry.event.type == "undo" else None
+    return undo.Step(entry.id, entry.event.type, before, undoes)
 
 
 def last_event_id(call: Call) -> str | None:

@@ -14,6 +14,7 @@ from service.words import folded
 Schema = dict[str, Any]
 REF = "#/components/schemas/{name}"
 NULL = {"type": "null"}
+EMPTY = {"description": "An empty value is an absent one.", "type": "string", "const": ""}
 
 
 class Schemas:
@@ -43,6 +44,14 @@ class Schemas:
         schema = self.components[kind.__name__]
         members = {name: _renamed(_not_null(member), words) for name, member in schema["properties"].items()}
         return {**schema, "properties": members}
+
+    def form(self, name: str, flat: Schema) -> Schema:
+        """A flat Struct as a form."""
+        self.components["Empty"] = EMPTY
+        members = flat["properties"].items()
+        told = {member: schema if member in flat["required"] else _or_empty(schema) for member, schema in members}
+        self.components[name] = {**flat, "properties": told}
+        return {"$ref": REF.format(name=name)}
 
 
 def reached(node: Any, components: Mapping[str, Schema]) -> dict[str, Schema]:
@@ -157,6 +166,12 @@ def _open(schema: Schema, kind: type[Any] | None) -> Schema:
 def _not_null(member: Schema) -> Schema:
     arms = [arm for arm in member.get("anyOf", ()) if arm != NULL]
     return {key: value for key, value in member.items() if key != "anyOf"} | arms[0] if len(arms) == 1 else member
+
+
+def _or_empty(member: Schema) -> Schema:
+    told = {key: member[key] for key in ("description", "default") if key in member}
+    value = {key: member[key] for key in member if key not in told}
+    return {**told, "anyOf": [value, {"$ref": REF.format(name="Empty")}]}
 
 
 def _word(name: str, words: Mapping[str, Sequence[str]]) -> Schema:

@@ -256,7 +256,7 @@ COMMANDS = (
         play=_strike_group,
         say=say_group_hit,
         wants=_everything,
-        refuses=("not-found", "faces-mismatch"),
+        refuses=("not-found", "faces-mismatch", "nobody-to-pick"),
         visible=True,
         example={"characters": "present", "die": "d6"},
     ),

@@ -50,7 +50,7 @@ class Log:
 
     async def before(self, session: str, cursor: str | None, limit: int) -> Page:
         """Newest first."""
-        last = f"({int(cursor)}-0" if cursor is not None else "+"
+        last = f"({max(int(cursor), 1)}-0" if cursor is not None else "+"  # nothing is before 0-0: no such range
         return _page(await guarded(self._redis.xrevrange(keys.log(session), last, "-", limit + 1)), limit)
 
     async def newest(self, session: str, limit: int) -> Page:

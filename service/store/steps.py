@@ -130,17 +130,20 @@ class Store:
         try:
             async with asyncio.timeout(DEADLINE_S):
                 async with lock:
-                    return await self._play(at, wish)
+                    return await self._play(at, wish, time.monotonic() + DEADLINE_S)
         except TimeoutError:
             raise Busy from None
+        except msgspec.DecodeError:
+            self.forget(at.session)  # so that a record is good again as soon as somebody mends it
+            raise
 
-    async def _play(self, at: Seat, wish: Wish) -> Done[Any]:
+    async def _play(self, at: Seat, wish: Wish, give_up_s: float) -> Done[Any]:
         key = _reply_key(at, wish.key)
         dice = Tape(self.chance)
         wanted = _wanted("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
         known = self._remembered(at)
         fresh, use = known is None, 1
-        while True:
+        while time.monotonic() < give_up_s:  # before Python 3.12, asyncio.wait_for in the client can lose the timeout
             if known is None:
                 known, reply, _ = await self._read(at, wanted, key, use)
                 fresh, use = True, 0
@@ -176,6 +179,7 @@ class Store:
                 case _:
                     self.forget(at.session)
                     raise Unauthorized
+        raise Busy
 
     def _turn(self, at: Seat, known: Known, dice: Tape, wish: Wish | None, *, fresh: bool) -> Turn:
         """Redis' time as it was read; where the reading is remembered, that and what has passed here since."""

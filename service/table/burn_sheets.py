@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from service.errors import InvalidValue, NotThere
@@ -186,6 +186,16 @@ def _edited(turn: Turn, character: str, sheet: BurnSheet, *, created: bool) -> B
 def _refuse_impossible(sheet: BurnSheet) -> None:
     """As the rule refuses it (B3): the members of a hit are called like those of a sheet."""
     resolve_burn_hit(hit_on(sheet, {}))
+
+
+def is_possible(sheet: BurnSheet) -> bool:
+    """Whether a record from elsewhere is one that a step could have written."""
+    try:
+        _slots(convert(to_builtins(sheet, str_keys=True), BurnSheetProfile, str_keys=True).slots)
+        _refuse_impossible(sheet)
+    except (InvalidValue, ValidationError):
+        return False
+    return True
 
 
 def keep(turn: Turn, character: str, sheet: BurnSheet) -> BurnSheet:

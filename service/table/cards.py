@@ -96,6 +96,8 @@ def _refuse_stray(wanted: Wanted, card: str) -> None:
         raise InvalidValue("by_lot", "not_for_card")
     if wanted.qualification is not None and card != "reversed-role":
         raise InvalidValue("qualification", "not_for_card")
+    if wanted.character is not None and wanted.by_lot:
+        raise InvalidValue("character", "name_or_lot")
 
 
 def contaminate(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
@@ -133,17 +135,17 @@ def denounce(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
 
 def pick_puppeteer(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
     """Another present player's character, always by lot."""
-    return _picked(turn, card, _lot(turn, card, but=card.holder))
+    return _picked(turn, card, _lot(turn, but=card.holder))
 
 
 def pick_other(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
     """Somebody else than the holder: named by the table, or by lot."""
-    chosen = _lot(turn, card, but=card.holder) if wanted.by_lot else _named(turn, wanted, but=card.holder)
+    chosen = _lot(turn, but=card.holder) if wanted.by_lot else _named(turn, wanted, but=card.holder)
     return _picked(turn, card, chosen)
 
 
 def pick_anybody(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
-    chosen = _lot(turn, card, but=None) if wanted.by_lot else _named(turn, wanted)
+    chosen = _lot(turn, but=None) if wanted.by_lot else _named(turn, wanted)
     return _picked(turn, card, chosen)
 
 
@@ -153,17 +155,17 @@ def _picked(turn: Turn, card: DealtCard, chosen: str) -> Outcome:
     return Outcome(effect=Effect.PICKED, characters=(chosen,))
 
 
-def _lot(turn: Turn, card: DealtCard, *, but: str | None) -> str:
+def _lot(turn: Turn, *, but: str | None) -> str:
     everybody = turn.characters()
     lots = [each for each in present(turn) if each != but and everybody[each].kind is CharacterKind.PC]
     if not lots:
-        raise NobodyToPick(card.id)
+        raise NobodyToPick
     return lots[turn.dice.below(len(lots))]
 
 
 def _named(turn: Turn, wanted: Wanted, *, but: str | None = None) -> str:
-    if wanted.character is None or wanted.by_lot:
-        raise InvalidValue("character", "name_one" if wanted.character is None else "name_or_lot")
+    if wanted.character is None:
+        raise InvalidValue("character", "name_one")
     chosen = characters.find(turn.characters(), wanted.character)
     if chosen == but:
         raise InvalidValue("character", "not_the_holder")
@@ -188,21 +190,21 @@ def reverse_role(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
         raise InvalidValue("qualification", "missing")
     name = wanted.qualification
     values = {each: sheet.qualifications.get(name, 0) for each in present(turn) if (sheet := sheets.find(turn, each))}
-    return _extreme(card, values, min)
+    return _extreme(values, min)
 
 
 def degrade_authority(turn: Turn, card: DealtCard, wanted: Wanted) -> Outcome:
     """The present character(s) with the highest trauma, as the sheets have it; one alone is the scene's authority."""
     values = {each: sheet.trauma for each in present(turn) if (sheet := sheets.find(turn, each))}
-    outcome = _extreme(card, values, max)
+    outcome = _extreme(values, max)
     if len(outcome.characters) == 1:
         turn.put("scene", replace(turn.get("scene"), authority=outcome.characters[0]))
     return outcome
 
 
-def _extreme(card: DealtCard, values: dict[str, int], extreme: Callable[[list[int]], int]) -> Outcome:
+def _extreme(values: dict[str, int], extreme: Callable[[list[int]], int]) -> Outcome:
     if not values:
-        raise NobodyToPick(card.id)
+        raise NobodyToPick
     wanted = extreme(list(values.values()))
     return Outcome(effect=Effect.NAMED, characters=tuple(each for each, value in values.items() if value == wanted))
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.table.audience import Role
 from service.table.names import nearest, slug, sought, spelt
-from service.table.records import Character, CharacterKind, Counts
+from service.table.records import Character, CharacterKind, Counts, Marks
 from service.table.turn import Turn
 
 MOST_CHARACTERS = 100
@@ -182,9 +182,22 @@ def delete(turn: Turn, identifier: str) -> CharacterFacts:
     for hit in turn.fields("p:"):
         if turn.get(hit).character == identifier:
             turn.put(hit, None)
+    marks: Marks = turn.get("scene")
+    if (after := _without(marks, identifier)) != marks:
+        turn.put("scene", after)
     facts = facts_of(identifier, character, event=turn.next_event)
     turn.tell("character.deleted", facts, character=identifier)
     return facts
+
+
+def _without(marks: Marks, gone: str) -> Marks:
+    """Nobody who comes later under the same id is a suspect for it."""
+    return replace(
+        marks,
+        suspects=tuple(each for each in marks.suspects if each != gone),
+        authority=None if marks.authority == gone else marks.authority,
+        chosen={card: who for card, who in marks.chosen.items() if who != gone},
+    )
 
 
 def free_name(identifier: str, name: str, everybody: Mapping[str, Character]) -> str:

@@ -17,7 +17,7 @@ from service.systems.sixd6.healing import Track
 from service.table import characters, decks, sheets
 from service.table.audience import Role, Visibility, sees
 from service.table.records import PendingHit
-from service.table.rolls import Cast, cards_for, present, source_in_group, thrown, told
+from service.table.rolls import NOT_KNOWN_YET, Cast, cards_for, members, thrown, told
 from service.table.turn import Turn
 
 MOST_PENDING = 50
@@ -131,18 +131,15 @@ def strike(turn: Turn, character: str, struck: Struck, cast: Cast) -> TableWound
 
 def strike_group(turn: Turn, group: tuple[str, ...] | None, struck: Struck, cast: Cast) -> GroupHit:
     """On the characters named, or all present, one after the other; given faces are shared out in that order."""
-    chosen = present(turn) if group is None else group
-    for each in chosen:
-        characters.known(turn, each)
-        turn.allow_for(each)
+    chosen = members(turn, group)
     if struck.wait is not None:
         raise InvalidValue("wait", "not_for_groups")
-    source = source_in_group(cast)
 
     def all_struck(dice: Dice) -> tuple[TableWound, ...]:
-        return tuple(_struck(turn, each, struck, cast, lambda rule: (rule(dice), source)) for each in chosen)
+        return tuple(_struck(turn, each, struck, cast, lambda rule: (rule(dice), NOT_KNOWN_YET)) for each in chosen)
 
-    results, _ = thrown(turn, cast, all_struck)
+    results, source = thrown(turn, cast, all_struck)
+    results = tuple(replace(each, source=source) for each in results)
     facts = GroupHit(results=results, visibility=cast.visibility, roller=turn.token.id, event=turn.next_event)
     turn.tell("sixd6.group_damage", facts, visibility=cast.visibility)
     return facts

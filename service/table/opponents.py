@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
 from service.errors import InvalidValue, NotThere, QuotaExceeded
@@ -74,6 +74,15 @@ def facts_of(identifier: str, opponent: Opponent, event: str | None = None) -> O
         defeated=opponent.burns >= opponent.burn_max,
         event=event,
     )
+
+
+def is_possible(opponent: Opponent) -> bool:
+    """Whether a record from elsewhere is one that a step could have written."""
+    try:
+        profile = convert(to_builtins(opponent), OpponentProfile)
+        return spelt("name", profile.name) == opponent.name and profile.burns <= profile.burn_max
+    except (InvalidValue, ValidationError):
+        return False
 
 
 def everybody(turn: Turn) -> dict[str, Opponent]:

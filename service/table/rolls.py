@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from service.dice import Dice, GivenFaces, Source
-from service.errors import InvalidValue, NotAllowed
+from service.errors import InvalidValue, NobodyToPick, NotAllowed
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.pool import Difficulty, Pool, PoolRoll, roll_pool
 from service.table import characters, decks, sheets
@@ -120,13 +120,22 @@ def roll_for_nobody(turn: Turn, asked: PoolAsked, cast: Cast) -> GroupRoll:
 
 def roll_group(turn: Turn, group: tuple[str, ...] | None, asked: PoolAsked, cast: Cast) -> GroupRoll:
     """For the characters named, or all present, one after the other; given faces are shared out in that order."""
-    chosen = present(turn) if group is None else group
-    for each in chosen:
-        _allow(turn, each)
-    results, _ = thrown(turn, cast, lambda dice: tuple(_one_of(turn, each, asked, cast, dice) for each in chosen))
+    chosen = members(turn, group)
+    results, source = thrown(turn, cast, lambda dice: tuple(_one_of(turn, each, asked, cast, dice) for each in chosen))
+    results = tuple(replace(each, source=source) for each in results)
     facts = GroupRoll(results=results, visibility=cast.visibility, roller=turn.token.id, event=turn.next_event)
     turn.tell("sixd6.group_roll", facts, visibility=cast.visibility)
     return facts
+
+
+def members(turn: Turn, group: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The characters named, or all present, if the token may act for each. Raises NobodyToPick where nobody is present."""
+    chosen = present(turn) if group is None else group
+    if not chosen:
+        raise NobodyToPick
+    for each in chosen:
+        _allow(turn, each)
+    return chosen
 
 
 def present(turn: Turn) -> tuple[str, ...]:
@@ -134,14 +143,11 @@ def present(turn: Turn) -> tuple[str, ...]:
 
 
 def _one_of(turn: Turn, character: str, asked: PoolAsked, cast: Cast, dice: Dice) -> TablePoolRoll:
-    return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), source_in_group(cast)))
+    return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), NOT_KNOWN_YET))
 
 
-def source_in_group(cast: Cast) -> Source:
-    """Where the faces of each one's dice came from, as far as a group can tell."""
-    if cast.faces is None:
-        return Source.SERVICE
-    return Source.MIXED if cast.roll_rest else Source.PROVIDED
+NOT_KNOWN_YET = Source.SERVICE
+"""Where the faces of a group came from is known when all its dice have fallen."""
 
 
 def _allow(turn: Turn, character: str | None) -> None:

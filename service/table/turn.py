@@ -81,11 +81,15 @@ class Records(Mapping[str, Any]):
 
     def __getitem__(self, field: str) -> Any:
         if field not in self._decoded:
-            if field not in self.raw and not (self.whole and not field.startswith("t:")):
-                raise Unread(field)
+            self.need(field)
             raw = self.raw.get(field)
             self._decoded[field] = None if raw is None else _decoder(type_of(field)).decode(raw)
         return self._decoded[field]
+
+    def need(self, field: str) -> None:
+        """Raises Unread for a field that was not read."""
+        if field not in self.raw and not (self.whole and not field.startswith("t:")):
+            raise Unread(field)
 
     def __iter__(self) -> Iterator[str]:
         if not self.whole:
@@ -181,6 +185,8 @@ class Turn:
     # Writing.
 
     def put(self, field: str, value: Struct | tuple[Struct, ...] | None) -> None:
+        """Raises Unread for a field that was not read: the log keeps what was there before."""
+        self._records.need(field)
         self.changes[field] = value
 
     @property

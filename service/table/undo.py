@@ -1,12 +1,16 @@
 """Taking back a mistake: the fields that a step changed get the values that they had before it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
-from service.errors import CannotUndo
+from service.errors import CannotUndo, NotAllowed
+from service.table import decks
+from service.table.audience import Role
+from service.table.names import sought
+from service.table.records import Marks
 from service.table.turn import Turn, type_of
 
 
@@ -27,18 +31,74 @@ class Step(Struct, frozen=True):
     type: str
     before: Mapping[str, str | None]
     """Raw values of the fields that it changed, before it."""
+    undoes: str | None = None
+    """Id of the step that it took back."""
 
 
 def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> TakenBack:
-    """Raises CannotUndo, naming the later steps that touched the same fields; Moved where the log is not the newest."""
+    """Raises CannotUndo, naming the later steps that touched the same things; Moved where the log is not the newest."""
     turn.allow()
     if turn.version - 1 != read_up_to:
         raise Moved
-    in_the_way = tuple(each.id for each in later if each.before.keys() & step.before.keys())
-    if in_the_way:
-        raise CannotUndo(step.id, in_the_way)
     for field, raw in step.before.items():
         turn.put(field, None if raw is None else msgspec.json.decode(raw, type=type_of(field)))
+    touched = step.before.keys() | _contradictions(turn)
+    in_the_way = tuple(each.id for each in standing(later) if each.before.keys() & touched)
+    if in_the_way:
+        raise CannotUndo(step.id, in_the_way)
+    if not any(turn.get(field).role is Role.GM for field in turn.fields("k:")):
+        raise NotAllowed("last_gm")
     facts = TakenBack(undone=step.id, type=step.type, event=turn.next_event)
     turn.tell("undo", facts)
     return facts
+
+
+def standing(later: Sequence[Step]) -> Iterable[Step]:
+    """The steps that were not taken back: of a step and its undo nothing is left."""
+    ids, gone = {each.id for each in later}, set[str | None]()
+    for each in reversed(later):
+        if each.id not in gone and each.undoes in ids:
+            gone |= {each.id, each.undoes}
+    return (each for each in later if each.id not in gone)
+
+
+# What an undo would leave behind that no step could have made: later steps have built on what it takes away.
+
+
+def _contradictions(turn: Turn) -> set[str]:
+    """Fields that cannot stand as they are, and the fields that they cannot stand beside."""
+    return _astray(turn) | _doubles(turn) | _ahead(turn)
+
+
+def _astray(turn: Turn) -> set[str]:
+    """What belongs to somebody who is not there, and who it is."""
+    there = {field[2:] for field in turn.fields("c:")}
+    missing = {field: gone for field, who in _belongings(turn).items() if (gone := who - there)}
+    return missing.keys() | {f"c:{each}" for gone in missing.values() for each in gone}
+
+
+def _belongings(turn: Turn) -> dict[str, set[str]]:
+    """To whom the fields belong that belong to somebody."""
+    marks: Marks = turn.get("scene")
+    marked = {*marks.suspects, *marks.chosen.values(), *((marks.authority,) if marks.authority else ())}
+    sheets = {field: {field[2:]} for prefix in ("s:", "b:") for field in turn.fields(prefix)}
+    hits = {field: {turn.get(field).character} for field in turn.fields("p:")}
+    held = {field: {*turn.get(field).active.values()} - {decks.TABLE} for field in turn.fields("d:")}
+    return {**sheets, **hits, **held, "scene": marked}
+
+
+def _doubles(turn: Turn) -> set[str]:
+    """Characters, or opponents, that one name would find."""
+    named: dict[str, set[str]] = {}
+    for field in (*turn.fields("c:"), *turn.fields("o:")):
+        named.setdefault(field[:2] + sought(turn.get(field).name), set()).add(field)
+    return {field for fields in named.values() if len(fields) > 1 for field in fields}
+
+
+def _ahead(turn: Turn) -> set[str]:
+    """Characters who were healed at a time that is still to come."""
+    return {
+        f"c:{who}"
+        for who, each in turn.characters().items()
+        if max(each.timers.rolled_ms.values(), default=0) > turn.elapsed_ms
+    }

@@ -322,7 +322,7 @@ async def test_each_use_renews_the_session_and_its_log(store, other, redis, at, 
     for key in (keys.session(at.session), keys.log(at.session)):
         await redis.pexpire(key, HOUR_MS)
     await use(store if remembers else other, at, wish)
-    assert await life_ms(redis, at) == await redis.pttl(keys.log(at.session)) == about(MONTH_MS)
+    assert [await redis.pttl(key) for key in (keys.session(at.session), keys.log(at.session))] == [about(MONTH_MS)] * 2
 
 
 async def test_a_wrong_token_renews_nothing_and_is_no_use(store, redis, at):
@@ -371,13 +371,12 @@ async def test_an_id_is_given_once(store, redis, at):
 
 
 async def test_time_stays_where_it_was_while_the_servers_clock_is_behind(store, other, redis, at):
-    await store.play(at, draw())
     later_ms = await store.now_ms() + HOUR_MS
     await redis.hset(keys.session(at.session), "seen", later_ms)
     times = [(await each.play(at, draw())).now_ms for each in (store, other, store, store)]
     times.append((await other.look(at, lambda turn: turn.head)).now_ms)
     assert times == [later_ms] * 5
-    assert await events(redis, at) == 5
+    assert await events(redis, at) == 4
 
 
 async def test_time_is_never_before_what_a_worker_saw(store, at):

@@ -3,9 +3,10 @@
 import msgspec
 
 from service.dice import Chance, Tape
+from service.store.steps import _writes
 from service.systems.sixd6 import complications
 from service.systems.sixd6.character import Aptitude, Qualification
-from service.table import decks, sheets
+from service.table import decks, sheets, undo
 from service.table.audience import Role
 from service.table.clock import moved
 from service.table.records import Head, OwnCard, TableSettings, Token
@@ -159,3 +160,29 @@ def _move(turn, action, ms):
     facts = clock_facts(turn, turn.next_event)
     turn.tell("clock.changed", facts)
     return facts
+
+
+class Logged(Table):
+    """A table that keeps its log, as the store writes it: with the values that each step's fields had before."""
+
+    def __init__(self, *names, **told):
+        self.log = []
+        super().__init__(*names, **told)
+
+    def _played(self, play, by, tape):
+        turn, facts = super()._played(play, by, tape)
+        if turn.event is not None:
+            before = msgspec.json.decode(_writes(turn, self._records)[-1])
+            undoes = facts.undone if turn.event.type == "undo" else None
+            self.log.append(undo.Step(str(turn.version), turn.event.type, before, undoes))
+        return turn, facts
+
+    def undo(self, identifier=None, by=GM):
+        """Take an event back, the newest where none is named."""
+        at = len(self.log) - 1 if identifier is None else [each.id for each in self.log].index(identifier)
+        return self.play(undo.undo, self.log[at], self.log[at + 1 :], self.version, by=by)
+
+    @property
+    def records(self):
+        """All that an undo takes back."""
+        return {field: value for field, value in self.raw.items() if field != "counts"}

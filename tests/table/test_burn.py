@@ -21,6 +21,7 @@ from service.table.burn_sheets import (
     TallyChange,
 )
 from service.table.opponents import OpponentProfile
+from service.table.records import Burnable, BurnSheet, Slot, Tally
 from service.table.rolls import Cast
 from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Scripted, Table, d6, fallen
 
@@ -255,6 +256,27 @@ def test_an_impossible_sheet_is_refused(told, field):
     with pytest.raises(InvalidValue) as refused:
         Table().play(burn_sheets.put, "zoe", sheet(**told))
     assert refused.value.field == field
+
+
+SLOT = Slot("jetpack", 3)
+
+RECORDS = [
+    # what a record from elsewhere says, whether a step could have written it
+    ({"stats": {Stat.MOVE: Burnable(7, 7)}, "slots": (SLOT,), "surge": False, "tally": Tally(stat_burns=3)}, True),
+    ({"stats": {}}, False),
+    ({"stats": {Stat.MOVE: Burnable(7, 8)}}, False),
+    ({"stats": {Stat.MOVE: Burnable(21)}}, False),
+    ({"slots": (Slot("jetpack", 3, 4),)}, False),
+    ({"slots": (SLOT, SLOT)}, False),
+    ({"slots": (Slot("Move", 1),)}, False),
+    ({"slots": tuple(Slot(str(number), 1) for number in range(5))}, False),
+    ({"tally": Tally(stats_burned_out=5)}, False),
+]
+
+
+@pytest.mark.parametrize(("told", "possible"), RECORDS)
+def test_a_record_from_elsewhere_is_looked_at(told, possible):
+    assert burn_sheets.is_possible(BurnSheet(**{"version": 1, "stats": {Stat.MOVE: Burnable(7)}, **told})) is possible
 
 
 CHANGES = [

@@ -171,9 +171,7 @@ WORN = [
 def test_protections_go_from_the_sheet_when_they_had_an_effect(worn, used, die, face, destroyed, left, wait):
     table = with_sheet(Table(), protections=protections(worn))
     told = None if used is None else frozenset(protections(used))
-    wound = table.play(
-        hits.strike, "zoe", Struck(die=Threat(die), protections=told, wait=wait), fallen(*numbers(face))
-    )
+    wound = table.play(hits.strike, "zoe", Struck(die=Threat(die), protections=told, wait=wait), fallen(*numbers(face)))
     assert wound.protections_destroyed == protections(destroyed)
     assert table.get("s:zoe").protections == protections(left)
 
@@ -183,7 +181,11 @@ def test_what_is_not_worn_protects_from_nothing():
     before = dict(table.raw)
     with pytest.raises(InvalidValue) as refusal:
         table.play(hits.strike, "zoe", Struck(die=Threat.D6, protections=frozenset(Protection)), fallen(3))
-    assert (refusal.value.field, refusal.value.problem, refusal.value.data) == ("protections", "not_worn", {"missing": "heavy"})
+    assert (refusal.value.field, refusal.value.problem, refusal.value.data) == (
+        "protections",
+        "not_worn",
+        {"missing": "heavy"},
+    )
     assert table.raw == before
 
 
@@ -261,9 +263,7 @@ def test_where_nothing_can_be_chosen_the_hit_is_over(kind, wait, die, rolls):
 
 def test_the_tables_dice_roll_each_step():
     table = Table()
-    seen = table.play(
-        hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), Cast(), chance=Scripted((8, 4))
-    )
+    seen = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), Cast(), chance=Scripted((8, 4)))
     chance = Scripted(*d6(6, 2), *d6(1))
     wound = table.play(hits.soak, "zoe", seen.hit, Soaked(kind="composure", base=2), Cast(), None, chance=chance)
     assert (wound.damage, wound.trauma, wound.source, chance.left) == (3, 1, Source.SERVICE, [])

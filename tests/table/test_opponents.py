@@ -6,6 +6,7 @@ from msgspec import UNSET
 from service.errors import InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.table import opponents
 from service.table.opponents import OpponentProfile, OpponentProfileChange
+from service.table.records import Opponent
 from tests.table.played import CHAT, GM, OBSERVER, PLAYER, Table
 
 OGRE = OpponentProfile(name="Ogre", burn_max=5, action_difficulty=2)
@@ -121,6 +122,22 @@ def test_a_deleted_one_is_gone_and_its_name_is_free():
     assert table.play(opponents.listed).opponents == ()
     assert table.play(opponents.add, OGRE, None).id == "ogre"
     assert [event.type for event in table.events] == ["opponent.put", "opponent.deleted", "opponent.put"]
+
+
+@pytest.mark.parametrize(
+    ("record", "possible"),
+    [
+        ({"burns": 5, "action_difficulty": 3}, True),
+        ({"burns": 6}, False),
+        ({"burn_max": 0}, False),
+        ({"burn_max": 1_001}, False),
+        ({"action_difficulty": 4}, False),
+        ({"name": "x" * 65}, False),
+        ({"name": " Ogre"}, False),
+    ],
+)
+def test_a_record_from_elsewhere_is_looked_at(record, possible):
+    assert opponents.is_possible(Opponent(**{"name": "Ogre", "burn_max": 5, **record})) is possible
 
 
 @pytest.mark.parametrize("by", [PLAYER, CHAT, OBSERVER], ids=lambda token: token.id)
