@@ -7,6 +7,7 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, field
 from msgspec.structs import FieldInfo, fields
 
 from service.dice import Source
+from service.render.targets import Renderings
 from service.table.audience import Visibility
 from service.words import Lang, Words
 
@@ -24,6 +25,7 @@ Label = Annotated[
 class Answer(Struct, frozen=True, kw_only=True):
     text: Text
     lang: Lang
+    renderings: Renderings | UnsetType = UNSET
 
 
 class Rolled(Answer, frozen=True, kw_only=True):

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from service.api import presentation
 from service.api.answers import shortened
-from service.api.operation import PLAIN, PROBLEM, encoder, reply
+from service.api.operation import MEDIA_TYPES, PROBLEM, encoder, reply
 from service.api.presentation import Format
 from service.api.problems import Refusal, problem_of, refusal_of
 from service.errors import GameError
+from service.render import targets
 from service.store.connection import StoreUnavailable
 from service.store.limits import TooManyRequests
 from service.store.steps import Busy
@@ -55,8 +56,9 @@ class Failures:
         }
         status = 200 if shown.soft_errors else refusal.status
         text = shortened(problem.text, shown.max)
-        if shown.format is Format.TEXT:
-            return reply(request, f"{text}\n".encode(), PLAIN, headers, status)
+        if shown.format is not Format.JSON:
+            said = targets.markdown(text) if shown.format is Format.MARKDOWN else text
+            return reply(request, f"{said}\n".encode(), MEDIA_TYPES[shown.format], headers, status)
         body = encoder.encode(problem if text == problem.text else replace(problem, text=text))
         return reply(request, body, PROBLEM, headers, status)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 from litestar.types.empty import Empty
 from msgspec import UNSET, Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from service.api import presentation
 from service.api.answers import shortened
@@ -18,6 +19,8 @@ from service.api.decoding import Spoken, decode_json, decode_pairs, pairs_of
 from service.api.presentation import Format, Presentation
 from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, Unauthorized
+from service.render import foundry, targets
+from service.render.targets import Renderings, Target
 from service.words import Lang, Words
 
 JSON = "application/json"
@@ -101,7 +104,9 @@ class Call(NamedTuple):
         return client[0] if client else ""
 
     def said(self, sentence: str) -> str:
-        return shortened(sentence, self.presentation.max)
+        """The sentence within the bounds that the caller set."""
+        short = shortened(sentence, self.presentation.max)
+        return short if self.presentation.max_bytes is None else targets.within_bytes(short, self.presentation.max_bytes)
 
 
 Play = Callable[[Call, Any], Awaitable[Struct]]
@@ -178,16 +183,45 @@ def respond(call: Call, answer: Any) -> ASGIResponse:
     headers = {"Vary": "Accept, Accept-Language", "Content-Language": call.words.lang.value, **call.headers}
     if operation.fresh:
         headers["Cache-Control"] = "no-store"
-    if call.presentation.format is Format.TEXT:
-        public = getattr(answer, "public_text", UNSET)
-        body, media_type = f"{answer.text if public is UNSET else public}\n".encode(), PLAIN
+    if call.presentation.format is Format.JSON:
+        body, media_type = encoder.encode(rendered(call, answer)), JSON
     else:
-        body, media_type = encoder.encode(answer), JSON
+        body, media_type = f"{sentence(call, answer)}\n".encode(), MEDIA_TYPES[call.presentation.format]
     if operation.tagged:
         headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
         if has(call.request, headers["ETag"]):
             return ASGIResponse(status_code=304, headers=headers)
     return reply(call.request, body, media_type, headers, call.made[-1] if call.made else operation.status)
+
+
+MEDIA_TYPES = {Format.TEXT: PLAIN, Format.MARKDOWN: "text/markdown"}
+
+
+def sentence(call: Call, answer: Any) -> str:
+    """What is posted: the public sentence, for the place that it is posted to."""
+    public = getattr(answer, "public_text", UNSET)
+    text: str = answer.text if public is UNSET else public
+    if call.presentation.format is Format.MARKDOWN:
+        return targets.fitting(text, call.presentation.max, targets.markdown)
+    return text
+
+
+def rendered(call: Call, answer: Any) -> Any:
+    """The answer with the renderings that were asked for."""
+    wanted = call.presentation.include
+    if not wanted or not hasattr(answer, "renderings"):
+        return answer
+    most, text = call.presentation.max, answer.text
+    secret = getattr(answer, "public_text", UNSET) is not UNSET
+    title = getattr(answer, "label", None) or call.operation.summary
+    made: dict[Target, Any] = {
+        Target.MARKDOWN: lambda: targets.fitting(text, most, targets.markdown),
+        Target.SLACK: lambda: targets.fitting(text, most, targets.slack),
+        Target.HTML: lambda: targets.fitting(text, most, targets.html_paragraph),
+        Target.ROLL20: lambda: targets.fitting(text, most, partial(targets.roll20_line, title=title, secret=secret)),
+        Target.FOUNDRY: lambda: foundry.rolls(getattr(answer, "dice", ()), flavor=title),
+    }
+    return replace(answer, renderings=Renderings(**{each.value: made[each]() for each in Target if each in wanted}))
 
 
 def has(request: Request[Any, Any, Any], tag: str) -> bool:

@@ -11,19 +11,28 @@ from msgspec import Meta, Struct
 
 from service.api.decoding import Pairs, Spoken, decode_pairs, pairs_of
 from service.api.problems import Refusal
+from service.render.targets import Target
 from service.words import Lang, Vocabulary
 
 LANGS = {lang.value: lang for lang in Lang}
-NAMES = ("lang", "format", "max", "errors")
+NAMES = ("lang", "format", "max", "max_bytes", "include", "errors")
 NOTHING_SPOKEN = Spoken(Vocabulary({}), {})
 
 
 MostCharacters = Annotated[int, Meta(ge=20, le=10_000, description="Cut the sentence to so many characters, with … .")]
 
 
+MostBytes = Annotated[int, Meta(ge=20, le=10_000, description="The sentence on one line of so many bytes, for IRC.")]
+Included = Annotated[
+    frozenset[Target],
+    Meta(max_length=5, description="Adds `renderings`, written for these targets."),
+]
+
+
 class Format(StrEnum):
     JSON = "json"
     TEXT = "text"
+    MARKDOWN = "markdown"
 
 
 class SoftErrors(StrEnum):
@@ -34,10 +43,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     """The query names that every operation takes."""
 
     lang: Annotated[Lang, Meta(description="Language of the sentences, before Accept-Language.")] | None = None
-    format: Annotated[Format, Meta(description="`text` sends the sentence alone, before Accept.")] | None = None
-    max: (
-        Annotated[int, Meta(ge=20, le=10_000, description="Most characters of the sentence; a longer one ends in …")] | None
-    ) = None
+    format: Annotated[Format, Meta(description="`text` or `markdown` sends the sentence alone.")] | None = None
+    max: MostCharacters | None = None
+    max_bytes: MostBytes | None = None
+    include: Included | None = None
     errors: SoftErrors | None = None
 
 
@@ -46,6 +55,8 @@ class Presentation(Struct, frozen=True, kw_only=True):
     """None: the caller left it to the session, or to us."""
     format: Format = Format.JSON
     max: int | None = None
+    max_bytes: int | None = None
+    include: frozenset[Target] = frozenset()
     soft_errors: bool = False
     stream: bool = False
     """Accept prefers text/event-stream."""
@@ -83,6 +94,8 @@ def _shown(request: Request[Any, Any, Any], asked: Asked, *, text: bool) -> Pres
         lang=asked.lang or language(headers.get("accept-language", "")),
         format=asked.format or (Format.TEXT if text else accepted(headers.get("accept", ""))),
         max=asked.max,
+        max_bytes=asked.max_bytes,
+        include=asked.include or frozenset(),
         soft_errors=asked.errors is not None and _may_be_soft(request),
         stream="text/event-stream" in headers.get("accept", ""),
     )

@@ -169,8 +169,8 @@ def _not_null(member: Schema) -> Schema:
 
 
 def _or_empty(member: Schema) -> Schema:
-    told = {key: member[key] for key in ("description", "default") if key in member}
-    value = {key: member[key] for key in member if key not in told}
+    value = {key: told for key, told in member.items() if key not in ("description", "default")}
+    told = {key: told for key, told in member.items() if key not in value}
     return {**told, "anyOf": [value, {"$ref": REF.format(name="Empty")}]}
 
 

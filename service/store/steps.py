@@ -133,9 +133,6 @@ class Store:
                     return await self._play(at, wish, time.monotonic() + DEADLINE_S)
         except TimeoutError:
             raise Busy from None
-        except msgspec.DecodeError:
-            self.forget(at.session)  # so that a record is good again as soon as somebody mends it
-            raise
 
     async def _play(self, at: Seat, wish: Wish, give_up_s: float) -> Done[Any]:
         key = _reply_key(at, wish.key)
@@ -157,7 +154,7 @@ class Store:
             except Unread as unread:
                 wanted, known = _wanted(*wanted, unread.field), None
                 continue
-            except GameError:
+            except (GameError, msgspec.DecodeError):
                 if fresh:
                     raise
                 known = None  # judged by what this worker remembered: judge again by what is
