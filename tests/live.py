@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -203,33 +203,35 @@ class Proxy:
 
     async def hang_up(self) -> None:
         """Close every connection there is."""
-        for line in self._lines:
+        lines = [*self._lines]
+        for line in lines:
             line.cancel()
-        await asyncio.gather(*self._lines, return_exceptions=True)
+        await asyncio.gather(*lines, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = asyncio.create_task(self._line(reader, writer))
+        line = asyncio.current_task()
         self._lines.add(line)
-        line.add_done_callback(self._lines.discard)
-        with suppress(asyncio.CancelledError, OSError):
-            await line
+        try:
+            if not self.refuses:
+                await self._line(reader, writer)
+        except (asyncio.CancelledError, OSError):
+            pass
+        finally:
+            await _closed(writer)
+            self._lines.discard(line)
 
     async def _line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(_closed, writer)
-            if self.refuses:
-                return
-            redis_reader, redis_writer = await asyncio.open_unix_connection(self._redis_socket)
-            stack.push_async_callback(_closed, redis_writer)
-            lost = asyncio.Event()
-            ways = [self._asked(reader, redis_writer, lost), self._answered(redis_reader, writer, lost)]
-            both = [asyncio.create_task(way) for way in ways]
-            try:
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in both:
-                    way.cancel()
-                await asyncio.gather(*both, return_exceptions=True)
+        redis_reader, redis_writer = await asyncio.open_unix_connection(self._redis_socket)
+        lost = asyncio.Event()
+        ways = [self._asked(reader, redis_writer, lost), self._answered(redis_reader, writer, lost)]
+        both = [asyncio.create_task(way) for way in ways]
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in both:
+                way.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
+            await _closed(redis_writer)
 
     async def _asked(self, reader: asyncio.StreamReader, redis: asyncio.StreamWriter, lost: asyncio.Event) -> None:
         while said := await reader.read(65_536):

@@ -11,7 +11,7 @@ import msgspec
 
 from service.api import presentation
 from service.api.decoding import decode_pairs
-from service.api.operation import FORM, JSON, PLAIN, PROBLEM, STREAM, Operation
+from service.api.operation import FORM, JSON, MEDIA_TYPES, PLAIN, PROBLEM, STREAM, Operation
 from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, tag
 from service.api.problems import KINDS, STATUS, schema_name
 from service.api.schemas import REF, Schema, Schemas, reached
@@ -22,6 +22,9 @@ RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "examples.json").
 
 FROM_THE_EDGE = ("uri-too-long", "headers-too-large")
 """What any request can meet before an operation sees it."""
+
+SENTENCE: Part = {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}
+"""The sentence alone, in each form that it can be asked for."""
 
 IN_PATH = re.compile(r"\{(\w+):\w+\}")
 
@@ -35,8 +38,12 @@ def illustrated(contract: dict[str, Any], recorded: Mapping[str, Any]) -> dict[s
     for operation in (operation for path in contract["paths"].values() for operation in path.values()):
         answer = recorded["answers"].get(operation["operationId"])
         for success in (told for status, told in operation["responses"].items() if status in ("200", "201") and answer):
-            success["content"][JSON]["example"] = answer
-            success["content"][PLAIN]["example"] = f"{answer.get('public_text', answer['text'])}\n"
+            content = success["content"]
+            text = f"{answer.get('public_text', answer['text'])}\n"
+            success["content"] = content | {
+                JSON: content[JSON] | {"example": answer},
+                PLAIN: content[PLAIN] | {"example": text},
+            }
     for code, example in contract["components"]["examples"].items():
         example["value"] = recorded["problems"].get(code)
     return contract
@@ -105,7 +112,7 @@ class Contract:
         return [
             *(self._share("parameters", name, in_path(name)) for name in IN_PATH.findall(operation.path)),
             *(self._query(operation) if operation.query else []),
-            *(self._share("parameters", name, in_query(name, common[name])) for name in ("lang", "format", "max")),
+            *(self._share("parameters", name, in_query(name, common[name])) for name in common if name != "errors"),
             *(self._share("parameters", name, ASKED[name]) for name in _headers_asked(operation)),
         ]
 
@@ -165,7 +172,7 @@ class Contract:
         return {
             "description": operation.summary,
             "headers": self._headers(*OF_STATUS.get(status, []), *(name for name in carried if carried[name])),
-            "content": {JSON: {"schema": self._answer(operation)}, PLAIN: {"schema": {"type": "string"}}, **streams},
+            "content": {JSON: {"schema": self._answer(operation)}, **SENTENCE, **streams},
         }
 
     def _answer(self, operation: Operation) -> Part:
@@ -192,7 +199,7 @@ class Contract:
         answer = {
             "description": " · ".join(titles.values()),
             "headers": self._headers("Cache-Control", *OF_STATUS.get(status, [])),
-            "content": {PROBLEM: {"schema": schema, "examples": examples}, PLAIN: {"schema": {"type": "string"}}},
+            "content": {PROBLEM: {"schema": schema, "examples": examples}, **SENTENCE},
         }
         return self._share("responses", "Or".join(schema_name(code).removesuffix("Problem") for code in codes), answer)
 

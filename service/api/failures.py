@@ -10,8 +10,7 @@ from litestar.response.base import ASGIResponse
 from msgspec.structs import replace
 
 from service.api import presentation
-from service.api.answers import shortened
-from service.api.operation import MEDIA_TYPES, PROBLEM, encoder, reply
+from service.api.operation import MEDIA_TYPES, PROBLEM, encoder, reply, within
 from service.api.presentation import Format
 from service.api.problems import Refusal, problem_of, refusal_of
 from service.errors import GameError
@@ -55,9 +54,9 @@ class Failures:
             **refusal.headers,
         }
         status = 200 if shown.soft_errors else refusal.status
-        text = shortened(problem.text, shown.max)
+        text = within(problem.text, shown)
         if shown.format is not Format.JSON:
-            said = targets.markdown(text) if shown.format is Format.MARKDOWN else text
+            said = targets.fitting(text, shown.max, targets.markdown) if shown.format is Format.MARKDOWN else text
             return reply(request, f"{said}\n".encode(), MEDIA_TYPES[shown.format], headers, status)
         body = encoder.encode(problem if text == problem.text else replace(problem, text=text))
         return reply(request, body, PROBLEM, headers, status)

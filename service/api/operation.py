@@ -104,9 +104,13 @@ class Call(NamedTuple):
         return client[0] if client else ""
 
     def said(self, sentence: str) -> str:
-        """The sentence within the bounds that the caller set."""
-        short = shortened(sentence, self.presentation.max)
-        return short if self.presentation.max_bytes is None else targets.within_bytes(short, self.presentation.max_bytes)
+        return within(sentence, self.presentation)
+
+
+def within(sentence: str, shown: Presentation) -> str:
+    """The sentence within the bounds that the caller set."""
+    short = shortened(sentence, shown.max)
+    return short if shown.max_bytes is None else targets.within_bytes(short, shown.max_bytes)
 
 
 Play = Callable[[Call, Any], Awaitable[Struct]]

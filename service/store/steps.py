@@ -126,13 +126,17 @@ class Store:
 
     async def play(self, at: Seat, wish: Wish) -> Done[Any]:
         """Play and commit, once, however often the same key asks. Raises what the play raises, and Busy."""
+        give_up_s = time.monotonic() + DEADLINE_S
         lock = self._locks.setdefault(at.session, asyncio.Lock())
         try:
-            async with asyncio.timeout(DEADLINE_S):
-                async with lock:
-                    return await self._play(at, wish, time.monotonic() + DEADLINE_S)
+            async with asyncio.timeout(DEADLINE_S):  # not around the calls: those end by themselves, and whole
+                await lock.acquire()
         except TimeoutError:
             raise Busy from None
+        try:
+            return await self._play(at, wish, give_up_s)
+        finally:
+            lock.release()
 
     async def _play(self, at: Seat, wish: Wish, give_up_s: float) -> Done[Any]:
         key = _reply_key(at, wish.key)
@@ -140,7 +144,7 @@ class Store:
         wanted = _wanted("head", "clock", *(("counts",) if wish.key else ()), *wish.wants)
         known = self._remembered(at)
         fresh, use = known is None, 1
-        while time.monotonic() < give_up_s:  # before Python 3.12, asyncio.wait_for in the client can lose the timeout
+        while time.monotonic() < give_up_s:
             if known is None:
                 known, reply, _ = await self._read(at, wanted, key, use)
                 fresh, use = True, 0

@@ -6,11 +6,15 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.errors import InvalidValue
-from service.table import decks
+from service.dice import SystemDice, Tape
+from service.errors import GameError, InvalidValue
+from service.systems.sixd6 import complications
+from service.table import decks, state
+from service.table.audience import Role
+from service.table.characters import ID
 from service.table.clock import elapsed_ms
-from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head
-from service.table.turn import TYPES, Turn, is_record, type_of
+from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head, Token
+from service.table.turn import TYPES, Records, Turn, is_record, type_of
 
 MOST_FIELDS = 1_000
 
@@ -44,6 +48,8 @@ def imported(told: TableExport, now_ms: int) -> dict[str, Any]:
         if field not in records:
             raise InvalidValue(f"import.records.{field}", "missing")
     _check_decks(records)
+    _check_owners(records)
+    _check_shown(records, now_ms)
     head: Head = records["head"]
     clock: Clock = records["clock"]
     running = clock.since_ms is not None
@@ -66,9 +72,34 @@ def _record(field: str, value: Any) -> Any:
         raise InvalidValue(f"import.records.{field[:70]}", "other", message=str(error)) from None
 
 
+def _check_owners(records: dict[str, Any]) -> None:
+    """Sheets and hits are somebody's who is there, under an id that can be."""
+    for field, record in records.items():
+        owner = record.character if field.startswith("p:") else field[2:]
+        if field[:2] in ("s:", "b:", "p:") and f"c:{owner}" not in records:
+            raise InvalidValue(f"import.records.{field[:70]}", "nobody_there")
+        if field[:2] in ("c:", "d:", "o:") and not ID.fullmatch(field[2:]):
+            raise InvalidValue(f"import.records.{field[:70]}", "bad_id")
+
+
+def _check_shown(records: dict[str, Any], now_ms: int) -> None:
+    """What the table would show is within the bounds that the contract gives."""
+    raw: dict[str, bytes | None] = {field: msgspec.json.encode(record) for field, record in records.items()}
+    token = Token(id="import", role=Role.GM, created_ms=now_ms)
+    turn = Turn(Records(raw, whole=True), now_ms=now_ms, version=1, token=token, dice=Tape(SystemDice()))
+    try:
+        shown = state.state(turn)
+        msgspec.convert(msgspec.to_builtins(shown, str_keys=True), state.TableState, str_keys=True)
+    except (msgspec.ValidationError, GameError, ValueError, TypeError, LookupError) as error:
+        raise InvalidValue("import.records", "impossible_table", message=str(error)[:200]) from None
+
+
 def _check_decks(records: dict[str, Any]) -> None:
     """Every deck's cards are whole, in one place each, and held by somebody who is there; no two decks share a number."""
     characters = {name[2:] for name, record in records.items() if isinstance(record, Character)}
+    missing = next((f"d:{each}" for each in complications.Deck if f"d:{each}" not in records), None)
+    if missing:
+        raise InvalidValue(f"import.records.{missing}", "missing")
     seen: set[int] = set()
     for name, deck in records.items():
         if not isinstance(deck, Deck):
@@ -82,3 +113,5 @@ def _check_decks(records: dict[str, Any]) -> None:
         if bool(deck.copies) and len(texts) != len(deck.copies):
             raise InvalidValue(f"import.records.t:{name[2:]}", "missing")
         seen |= set(cards)
+    if max(seen) >= records["counts"].next_card:
+        raise InvalidValue("import.records.counts", "cards_astray")

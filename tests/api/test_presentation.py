@@ -146,6 +146,24 @@ def test_every_sentence_is_cut():
         assert len(get(url + pairs).json()["text"]) <= 20
 
 
+@pytest.mark.parametrize(
+    "url", [f"{ROLL}?{FACES}", f"{ROLL}?{FACES}&lang=fr", "/v1/sixd6/odds/table?lang=fr", "/nowhere?lang=fr", ROLL]
+)
+@pytest.mark.parametrize("most", [20, 41, 90])
+def test_a_sentence_may_be_bounded_in_bytes(url, most):
+    text = get(f"{url}{'&' if '?' in url else '?'}max_bytes={most}").json()["text"]
+    assert len(text.encode()) <= most
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("query", [FACES, "base=9", "base=0&label=*a*_b_"])
+@pytest.mark.parametrize("most", [20, 60])
+def test_a_sentence_is_bounded_in_markdown_too(query, most):
+    answer = get(f"{ROLL}?{query}&format=markdown&max={most}")
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert len(answer.text.removesuffix("\n")) <= most
+
+
 def test_a_problem_keeps_its_detail():
     problem = get(f"{ROLL}?base=9&max=30").json()
     assert problem["text"] == "Nothing was rolled and…"

@@ -1,5 +1,7 @@
 """A table in memory: each play starts from what the one before left, as in a session, without Redis."""
 
+from copy import copy
+
 import msgspec
 
 from service.dice import Chance, Tape
@@ -181,6 +183,13 @@ class Logged(Table):
         """Take an event back, the newest where none is named."""
         at = len(self.log) - 1 if identifier is None else [each.id for each in self.log].index(identifier)
         return self.play(undo.undo, self.log[at], self.log[at + 1 :], self.version, by=by)
+
+    def copy(self):
+        """The same table, to go on from twice."""
+        other = copy(self)
+        other.events, other.log = [*self.events], [*self.log]
+        other.remember(self.raw)
+        return other
 
     @property
     def records(self):
