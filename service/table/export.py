@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from service.dice import SystemDice, Tape
 from service.errors import GameError, InvalidValue
 from service.systems.sixd6 import complications
-from service.table import decks, state
+from service.table import decks, opponents, state
 from service.table.audience import Role
 from service.table.characters import ID
 from service.table.clock import elapsed_ms
@@ -78,6 +78,8 @@ def _check_owners(records: dict[str, Any]) -> None:
         owner = record.character if field.startswith("p:") else field[2:]
         if field[:2] in ("s:", "b:", "p:") and f"c:{owner}" not in records:
             raise InvalidValue(f"import.records.{field[:70]}", "nobody_there")
+        if field.startswith("o:") and not opponents.is_possible(record):
+            raise InvalidValue(f"import.records.{field[:70]}", "impossible_table", message="burns")
         if field[:2] in ("c:", "d:", "o:") and not ID.fullmatch(field[2:]):
             raise InvalidValue(f"import.records.{field[:70]}", "bad_id")
 

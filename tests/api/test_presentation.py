@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.api.answers import shortened
@@ -65,6 +65,7 @@ def test_the_query_wins_even_where_the_rest_of_it_is_wrong():
     assert get(f"{ROLL}?base=9&lang=fr&format=xml", **{"Accept-Language": "en"}).json()["lang"] == "fr"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_accept_language_can_be_read(header):
     assert language(header) in ("fr", "en", None)
@@ -212,6 +213,7 @@ SENTENCES = st.one_of(st.lists(PIECES, max_size=60).map("".join), st.text())
 MOST = st.integers(20, 60)
 
 
+@settings(deadline=None)
 @given(SENTENCES, MOST)
 def test_a_sentence_is_at_most_as_long_as_asked_and_begins_like_the_whole(sentence, most):
     cut = shortened(sentence, most)
@@ -219,6 +221,7 @@ def test_a_sentence_is_at_most_as_long_as_asked_and_begins_like_the_whole(senten
     assert cut == sentence or (cut.endswith("…") and sentence.startswith(cut[:-1]))
 
 
+@settings(deadline=None)
 @given(SENTENCES, MOST)
 def test_a_sentence_is_cut_between_characters(sentence, most):
     cut = shortened(sentence, most)
@@ -226,6 +229,7 @@ def test_a_sentence_is_cut_between_characters(sentence, most):
     assert cut == sentence or cut[:-1] in {"".join(whole[:n]) for n in range(len(whole))}
 
 
+@settings(deadline=None)
 @given(SENTENCES, MOST)
 def test_a_short_sentence_is_left_alone(sentence, more):
     assert shortened(sentence, len(sentence) + more) == shortened(sentence, None) == sentence

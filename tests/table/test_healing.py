@@ -458,7 +458,7 @@ SET = [
 
 @pytest.mark.parametrize(("care", "ago_ms", "points", "seconds"), SET)
 def test_the_gm_can_set_a_timer(care, ago_ms, points, seconds):
-    table = Table(tier_size=3)
+    table = Table(tier_size=3, now_ms=1_700_000_000_000)
     heals(table, CALM_SELF, 2, level=9)
     table.wait(HOUR_MS)
     status = table.play(healing.set_timer, "zoe", care, rolled_ago_ms=ago_ms, healed=points)

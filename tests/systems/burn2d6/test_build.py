@@ -44,6 +44,11 @@ def test_the_rates_are_one_each_unless_the_table_says_otherwise():
     )
 
 
+def test_what_is_not_said_was_not_burned():
+    nothing = Story(stat_burns=0, slot_burns=0, stats_burned_out=0)
+    assert msgspec.json.decode(b"{}", type=Story) == nothing
+
+
 def test_a_table_may_set_one_rate_and_leave_the_others():
     story = msgspec.json.decode(b'{"stat_burns": 9, "slot_burns": 2, "rates": {"slot_burn": 0}}', type=Story)
     assert (count_build(story).build, count_build(story).default_rates) == (9, False)

@@ -202,6 +202,17 @@ def test_bounds_of_a_request(wrong, where):
         msgspec.convert({**BODY, **wrong}, BurnHit)
 
 
+def test_a_hit_may_be_spread_over_four_stats_and_four_slots():
+    slots = [f"slot {number}" for number in range(4)]
+    everywhere = {
+        "stats": {stat: {"value": 7} for stat in Stat},
+        "slots": [{"name": name, "value": 3} for name in slots],
+        "hit": dict.fromkeys([*Stat, *slots], 1),
+    }
+    wound = resolve_burn_hit(msgspec.convert(everywhere, BurnHit))
+    assert [each.burns for each in wound.places] == [1] * 8
+
+
 # a busy machine is no fault of a rule
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
