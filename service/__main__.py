@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,7 +55,7 @@ def serve(settings: Settings) -> None:
     Granian(
         "service.__main__:application",
         factory=True,
-        address=settings.host,
+        address=numeric(settings.host),
         port=settings.port,
         workers=settings.workers,
         interface=Interfaces.ASGI,
@@ -64,6 +65,14 @@ def serve(settings: Settings) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=STOP_S,
     ).serve()
+
+
+def numeric(host: str) -> str:
+    """The address of a host's name, which is what the server binds to."""
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        sys.exit(f"emberdice: HOST={host}: {error.strerror or error}")
 
 
 def address(settings: Settings) -> str:

@@ -1,12 +1,25 @@
 """Everything that an operator can set, read once from the environment."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import fields
 
 Port = Annotated[int, Meta(ge=0, le=65_535)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Bytes = Annotated[int, Meta(ge=1_024, le=1_073_741_824)]
+
+INTEGER = re.compile(r"0|[1-9][0-9]*")
+ORIGIN = re.compile(r"\*|https?://[^\s/,?#]+")
+
+# What a text must look like, and how that is said.
+SHAPES = {
+    "REDIS_URL": (re.compile(r"(rediss?|unix)://\S+"), "must start with redis://, rediss:// or unix://"),
+    "PUBLIC_URL": (re.compile(r"https?://[^\s?#]*[^\s?#/]"), "must be an http(s) address without query or final slash"),
+}
 
 
 # Names that other software of this kind uses too; all else has our own prefix.
@@ -23,16 +36,16 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     redis_url: str = ""
     data_dir: str = "data"
-    public_url: Annotated[str, Meta(pattern=r"^(https?://\S+[^/\s])?(?![\s\S])")] = ""
+    public_url: str = ""
     cors_origins: str = "*"
-    max_body_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 1_048_576
-    max_import_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 8_388_608
+    max_body_bytes: Bytes = 1_048_576
+    max_import_bytes: Bytes = 8_388_608
     trusted_proxies: str = ""
     access_log: bool = True
     session_days: Annotated[int, Meta(ge=1, le=365)] = 30
-    max_sessions: Annotated[int, Meta(ge=0)] = 100_000
-    creations_per_minute: Annotated[int, Meta(ge=0)] = 600
-    failures_per_minute: Annotated[int, Meta(ge=0)] = 300
+    max_sessions: Count = 100_000
+    creations_per_minute: Count = 600
+    failures_per_minute: Count = 300
     metrics: bool = True
     metrics_token: str = ""
 
@@ -48,8 +61,19 @@ def read(environ: Mapping[str, str]) -> Settings:
     if unknown:
         raise WrongSetting(f"{unknown[0]} is not a setting; the README lists them all")
     for name, value in given.items():
-        try:
-            msgspec.convert({name: value}, Settings, strict=False)
-        except msgspec.ValidationError as wrong:
-            raise WrongSetting(f"{name}={value}: {str(wrong).split(' - at ')[0]}") from None
+        _check(name, value)
     return msgspec.convert(given, Settings, strict=False)
+
+
+def _check(name: str, value: str) -> None:
+    field = {each.encode_name: each for each in fields(Settings)}[name]
+    if isinstance(field.default, int) and not isinstance(field.default, bool) and not INTEGER.fullmatch(value):
+        raise WrongSetting(f"{name}={value}: must be a whole number in plain digits")
+    if name in SHAPES and not SHAPES[name][0].fullmatch(value):
+        raise WrongSetting(f"{name}={value}: {SHAPES[name][1]}")
+    if name == "EMBERDICE_CORS_ORIGINS" and not all(ORIGIN.fullmatch(each.strip()) for each in value.split(",")):
+        raise WrongSetting(f"{name}={value}: must be * or origins like https://table.example, separated by commas")
+    try:
+        msgspec.convert({name: value}, Settings, strict=False)
+    except msgspec.ValidationError as wrong:
+        raise WrongSetting(f"{name}={value}: {str(wrong).split(' - at ')[0]}") from None

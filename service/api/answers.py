@@ -9,11 +9,7 @@ from msgspec.structs import FieldInfo, fields
 from service.dice import Source
 from service.render.targets import Renderings
 from service.table.audience import Visibility
-from service.words import Lang, Words
-
-CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069"
-NO_CONTROLS = rf"^[^{CONTROL}]*(?![\s\S])"
-"""Neither control characters nor anything that turns the direction of the text around it."""
+from service.words import NO_CONTROLS, Lang, Words
 
 Text = Annotated[str, Meta(max_length=10_000, description="One human sentence in the asked language, ready for a chat.")]
 Label = Annotated[

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import fields
 
 from service.api import presentation
 from service.api.decoding import decode_pairs
@@ -102,10 +103,12 @@ class Contract:
     # Requests.
 
     def _security(self, operation: Operation) -> list[Part]:
-        if not operation.bearer:
+        query: Any = operation.query
+        in_address = [field for field in fields(query) if field.name == "token"] if query else []
+        if not operation.bearer or (in_address and in_address[0].required):
             return []
         self._share("securitySchemes", "token", BEARER)
-        return [{"token": []}]
+        return [{"token": []}, *({} for _ in in_address)]
 
     def _parameters(self, operation: Operation) -> list[Part]:
         common = self._schemas.flat(presentation.Asked, operation.spoken)["properties"]

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from service.api.answers import NO_CONTROLS
 from service.api.problems import Refusal
 from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.systems.sixd6 import complications
@@ -28,7 +27,7 @@ from service.table.decks import (
 )
 from service.table.records import OwnCard
 from service.table.turn import EVERYTHING, Turn
-from service.words import Words
+from service.words import NO_CONTROLS, Words
 
 Cards = Annotated[tuple[CardId, ...], Meta(min_length=1, max_length=decks.MOST_CARDS)]
 
@@ -165,6 +164,8 @@ def say_deleted(facts: Shuffled, words: Words) -> str:
 
 
 def say_scene(facts: scene.SceneEnded, words: Words) -> str:
+    if not facts.discarded:
+        return words("table.scene_over")
     return words.count("table.scene_ended", len(facts.discarded), cards=card_names(facts.discarded, words))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct, field
 
-from service.api.answers import CONTROL, Text
+from service.api.answers import Text
 from service.dice import FacesMismatch, Throw
 from service.errors import (
     BurnTooLarge,
@@ -34,7 +34,7 @@ from service.errors import (
 )
 from service.systems.sixd6.healing import Care
 from service.table.clock import Moment
-from service.words import Lang, Words
+from service.words import CONTROL, Lang, Words
 
 Status = Annotated[int, Meta(ge=400, le=599)]
 Sentence = Annotated[str, Meta(max_length=2_000)]

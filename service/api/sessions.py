@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from service.api.answers import NO_CONTROLS, Answer, joined, with_facts
+from service.api.answers import Answer, joined, with_facts
 from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal, duration
 from service.api.tables import SESSION, Command, Keyed, Tables, session_id, token_of
@@ -25,7 +25,7 @@ from service.table.records import Character, Head, ProvidedFaces, Reshuffle, Tab
 from service.table.session import SessionFacts, SettingsChange, TokenFacts, TokenList
 from service.table.state import ClockFacts, clock_facts
 from service.table.turn import Turn
-from service.words import Lang, Words
+from service.words import NO_CONTROLS, Lang, Words
 
 Moment = Annotated[str, Meta(max_length=20, description="RFC 3339, UTC.")]
 Secret = Annotated[str, Meta(max_length=64, description="Shown in this answer only: the service keeps its digest.")]

@@ -13,7 +13,8 @@ from service.table import decks, opponents, state
 from service.table.audience import Role
 from service.table.characters import ID
 from service.table.clock import elapsed_ms
-from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head, Token
+from service.table.names import sought, spelt
+from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head, Marks, Token
 from service.table.turn import TYPES, Records, Turn, is_record, type_of
 
 MOST_FIELDS = 1_000
@@ -49,14 +50,17 @@ def imported(told: TableExport, now_ms: int) -> dict[str, Any]:
             raise InvalidValue(f"import.records.{field}", "missing")
     _check_decks(records)
     _check_owners(records)
+    _check_names(records)
     _check_shown(records, now_ms)
     head: Head = records["head"]
     clock: Clock = records["clock"]
     running = clock.since_ms is not None
     elapsed = elapsed_ms(replace(clock, since_ms=None), now_ms)
     counts: Counts = records["counts"]
+    versions = {name: replace(sheet, version=1) for name, sheet in records.items() if name[:2] in ("s:", "b:")}
     return {
         **records,
+        **versions,  # the new session counts its own, from 1
         "head": replace(head, created_ms=now_ms),
         "clock": Clock(elapsed, now_ms if running else None),
         "counts": replace(counts, keys={}),
@@ -82,6 +86,24 @@ def _check_owners(records: dict[str, Any]) -> None:
             raise InvalidValue(f"import.records.{field[:70]}", "impossible_table", message="burns")
         if field[:2] in ("c:", "d:", "o:") and not ID.fullmatch(field[2:]):
             raise InvalidValue(f"import.records.{field[:70]}", "bad_id")
+        if field.startswith("t:") and not records.get(f"d:{field[2:]}", Deck(first=0)).copies:
+            raise InvalidValue(f"import.records.{field[:70]}", "unknown", known=", ".join(TYPES))
+    marks: Marks = records["scene"]
+    marked = {*marks.suspects, *marks.chosen.values(), *((marks.authority,) if marks.authority else ())}
+    if not {f"c:{who}" for who in marked} <= records.keys():
+        raise InvalidValue("import.records.scene", "nobody_there")
+
+
+def _check_names(records: dict[str, Any]) -> None:
+    """Names are kept as a step would have kept them, and each finds one character or opponent."""
+    named: set[tuple[str, str]] = set()
+    for field, record in records.items():
+        if field[:2] not in ("c:", "o:"):
+            continue
+        at, found = f"import.records.{field}", (field[:2], sought(record.name))
+        if spelt(at, record.name) != record.name or found in named:
+            raise InvalidValue(at, "taken")
+        named.add(found)
 
 
 def _check_shown(records: dict[str, Any], now_ms: int) -> None:
@@ -108,7 +130,7 @@ def _check_decks(records: dict[str, Any]) -> None:
             continue
         cards = [*deck.pile, *deck.discard, *deck.active]
         expected = sum(deck.copies) if deck.copies else decks.game_deck_size(name[2:])
-        whole = sorted(cards) == list(range(deck.first, deck.first + expected))
+        whole = sorted(cards) == list(range(deck.first, deck.first + expected)) and min(deck.copies, default=1) > 0
         texts = records.get(f"t:{name[2:]}", ())
         if not whole or seen & set(cards) or not set(deck.active.values()) <= {*characters, decks.TABLE}:
             raise InvalidValue(f"import.records.{name}", "cards_astray")

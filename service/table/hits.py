@@ -254,7 +254,7 @@ def _told(
     hit: str | None = None,
 ) -> TableWound:
     """The facts of one step of a hit; the last step adds to the tracks."""
-    identifier = hit or (f"h{turn.version}" if pending else None)
+    identifier = hit or (_free_id(turn) if pending else None)
     if pending is None:
         sheets.suffer(turn, character, damage=wound.damage, trauma=wound.trauma)
     if identifier:
@@ -271,6 +271,14 @@ def _told(
         damage_level=sheets.level(turn, character, Track.DAMAGE),
         trauma_level=sheets.level(turn, character, Track.TRAUMA),
     )
+
+
+def _free_id(turn: Turn) -> HitId:
+    """Numbered by the step. An import can have brought a hit that has the number already."""
+    number = turn.version
+    while turn.get(f"p:h{number}") is not None:
+        number += 1
+    return f"h{number}"
 
 
 def _state(pending: PendingHit | None) -> HitState:

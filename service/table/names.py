@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from service.errors import InvalidValue
-from service.words import folded
+from service.words import CONTROL, folded
 
 MOST_CHARACTERS = 64
 MOST_MARKS = 4
@@ -16,7 +16,7 @@ INVISIBLE = ("Cf", "Mn", "Me", "Zs")
 """Categories of what cannot be seen without a letter beside it."""
 
 APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´′", "'"))
-NOT_ALLOWED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+NOT_ALLOWED = re.compile(f"[{CONTROL}]")
 
 
 def spelt(field: str, name: str) -> str:

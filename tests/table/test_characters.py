@@ -1,7 +1,7 @@
 """Who sits at the table: ids and names, what replacing keeps, what a change leaves, who cannot leave."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
@@ -72,6 +72,7 @@ def test_everybody_named_when_a_table_is_opened_has_an_id_of_their_own(names, id
     assert everybody == dict(zip(ids, names, strict=True))
 
 
+@settings(deadline=None)
 @given(
     names=st.lists(
         st.sampled_from(["Zoé", "Zoe", "Zôe", "zoe-1", "zoe-1-2", "Zoe 2", "🎲", "🂡", "character-1", "--"]), unique=True

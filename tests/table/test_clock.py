@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.systems.sixd6.healing import Care
@@ -59,6 +59,7 @@ ACTIONS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(running=st.booleans(), steps=ACTIONS)
 def test_session_time_never_goes_back_and_is_what_was_told_it(running, steps):
     clock, now_ms, told_ms, runs = started(0, running=running), 0, 0, running
@@ -99,6 +100,7 @@ def test_moments(clock, target_ms, now_ms, remaining, at, epoch, at_elapsed):
     assert moment(clock, target_ms, now_ms) == expected
 
 
+@settings(deadline=None)
 @given(
     clock=st.builds(Clock, st.integers(0, 10**10), st.none() | st.integers(0, 10**13)),
     target_ms=st.integers(0, 10**10),

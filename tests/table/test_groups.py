@@ -147,7 +147,8 @@ def test_each_has_a_damage_die_protections_and_a_soak_of_its_own():
     facts = strike(table, ("zoe", "max"), 4, 6, 3, 1, 6, 2, soak=Soaked(kind="grit"))
     assert [(each.character, each.rolled_die, each.damage) for each in facts.results] == [("zoe", "d6", 1), ("max", "d4", 1)]
     assert [each.protections_destroyed for each in facts.results] == [(LIGHT,), (HEAVY,)]
-    assert [(table.get(f"s:{who}").damage, table.get(f"s:{who}").protections) for who in ("zoe", "max")] == [(2, ()), (1, ())]
+    after = [table.get(f"s:{who}") for who in ("zoe", "max")]
+    assert [(each.damage, each.protections) for each in after] == [(2, ()), (1, ())]
     (event,) = table.events[seen:]
     assert (event.type, event.data, event.character) == ("sixd6.group_damage", facts, None)
 

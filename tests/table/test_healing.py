@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.dice import FacesMismatch
@@ -396,6 +396,7 @@ MOVES = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(steps=st.lists(MOVES, max_size=15), tier_size=st.integers(1, 6))
 def test_no_window_of_session_time_heals_more_than_a_tier(steps, tier_size):
     table = Table(tier_size=tier_size)

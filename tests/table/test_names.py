@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidValue
@@ -124,6 +124,7 @@ def test_names_that_differ_are_not_one(one, other):
     assert sought(one) != sought(other)
 
 
+@settings(deadline=None)
 @given(name=st.text(min_size=1, max_size=80))
 def test_a_name_that_is_kept_is_found_composed_or_not(name):
     try:

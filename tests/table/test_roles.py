@@ -159,7 +159,7 @@ PARTS = {
     decks: {"dealt", "deal", "allow_for_holder", "find", "forget"},
     hits: {"choices"},
     opponents: {"everybody", "known", "find", "take"},
-    rolls: {"thrown", "told", "cards_for", "present"},
+    rolls: {"thrown", "told", "cards_for", "present", "members"},
     sheets: {"find", "known", "keep", "level", "set_level", "suffer", "base"},
 }  # fmt: skip
 

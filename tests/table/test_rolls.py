@@ -3,7 +3,7 @@
 import pytest
 
 from service.dice import FacesMismatch, Kind, Source, Throw
-from service.errors import InvalidValue, NotAllowed, NotThere
+from service.errors import InvalidValue, NobodyToPick, NotAllowed, NotThere
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.pool import Difficulty, Outcome
 from service.table import characters, decks, rolls, sheets
@@ -238,6 +238,13 @@ def test_a_group_is_whoever_is_present_unless_it_is_named():
     assert [each.character for each in roll_group(table, ("max",), [5]).results] == ["max"]
 
 
+def test_nobody_present_is_no_group():
+    table = Table("Zoé")
+    table.play(characters.change, "zoe", ProfileChange(present=False))
+    with pytest.raises(NobodyToPick):
+        roll_group(table, None, [])
+
+
 GROUPS = [
     # group, faces, refusal
     (("zoe", "nobody"), [5, 5], NotThere),
@@ -261,14 +268,13 @@ def test_a_bound_player_rolls_for_no_group_of_others():
         roll_group(table, ("zoe", "max"), [5, 5], by=OF_ZOE)
 
 
-GROUP_SOURCE = pytest.mark.xfail(strict=True, reason="a group with roll_rest says mixed whatever was given")
 SOURCES = [
     # faces for two, rest, what chance says, source
     ([5, 2], False, [], Source.PROVIDED),
     ([5], True, d6(2), Source.MIXED),
     (None, False, d6(5, 2), Source.SERVICE),
-    pytest.param([5, 2], True, [], Source.PROVIDED, marks=GROUP_SOURCE),
-    pytest.param([], True, d6(5, 2), Source.SERVICE, marks=GROUP_SOURCE),
+    ([5, 2], True, [], Source.PROVIDED),
+    ([], True, d6(5, 2), Source.SERVICE),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.dice import Chance, Kind, Tape, Throw
@@ -22,6 +22,7 @@ class Counting(Chance):
 QUESTIONS = st.lists(st.integers(1, 12), max_size=40)
 
 
+@settings(deadline=None)
 @given(first=QUESTIONS, again=QUESTIONS)
 def test_a_replay_hears_the_same_numbers_by_bound_and_asks_only_for_more(first, again):
     chance = Counting()
@@ -38,6 +39,7 @@ def test_a_replay_hears_the_same_numbers_by_bound_and_asks_only_for_more(first, 
     assert Counter(chance.asked) == Counter(first) | Counter(again)
 
 
+@settings(deadline=None)
 @given(questions=QUESTIONS, rewinds=st.integers(1, 5))
 def test_rewinding_often_changes_nothing(questions, rewinds):
     chance = Counting()

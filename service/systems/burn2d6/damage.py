@@ -6,8 +6,9 @@ from msgspec import Meta, Struct
 
 from service.errors import InvalidValue
 from service.systems.burn2d6.action import OUT_OF_ACTION, Burns, Stat, StatValue
+from service.words import NO_CONTROLS
 
-PlaceName = Annotated[str, Meta(min_length=1, max_length=64)]
+PlaceName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
 SlotValue = Annotated[int, Meta(ge=0, le=20)]
 Points = Annotated[int, Meta(ge=0, le=100)]
 

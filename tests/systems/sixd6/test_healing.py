@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.dice import Dice, GivenFaces, Kind, Source
@@ -235,6 +235,7 @@ def rolls_of(tries, tier_size, limit):
     return made, timers
 
 
+@settings(deadline=None)
 @given(tries=TRIES, tier_size=st.integers(1, 20), limit=st.sampled_from(RollLimit))
 def test_no_two_rolls_of_a_care_within_two_hours(tries, tier_size, limit):
     made, _ = rolls_of(tries, tier_size, limit)
@@ -243,6 +244,7 @@ def test_no_two_rolls_of_a_care_within_two_hours(tries, tier_size, limit):
         assert all(later - earlier >= TWO_HOURS_MS for earlier, later in pairwise(times))
 
 
+@settings(deadline=None)
 @given(tries=TRIES, tier_size=st.integers(1, 20), limit=st.sampled_from(RollLimit))
 def test_no_window_heals_more_than_a_tier(tries, tier_size, limit):
     made, _ = rolls_of(tries, tier_size, limit)
@@ -258,6 +260,7 @@ def test_no_window_heals_more_than_a_tier(tries, tier_size, limit):
             assert points <= tier_size
 
 
+@settings(deadline=None)
 @given(tries=TRIES, tier_size=st.integers(1, 20), limit=st.sampled_from(RollLimit), care=st.sampled_from(Care))
 def test_a_refusal_names_the_first_moment_that_is_free(tries, tier_size, limit, care):
     made, timers = rolls_of(tries, tier_size, limit)
@@ -269,6 +272,7 @@ def test_a_refusal_names_the_first_moment_that_is_free(tries, tier_size, limit, 
     healed(treatment, timers, free_ms, 0)
 
 
+@settings(deadline=None)
 @given(tries=TRIES)
 def test_timers_are_kept_as_they_are(tries):
     _, timers = rolls_of(tries, 3, PER_CARE)
