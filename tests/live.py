@@ -138,10 +138,10 @@ class Service:
                 stderr=log,
                 start_new_session=True,
             )
-        until(self._ready, READY_S)
+        until(self.is_ready, READY_S)
         return self
 
-    def _ready(self) -> bool:
+    def is_ready(self) -> bool:
         assert self._process
         assert self._process.poll() is None, self.log
         with suppress(httpx.TransportError):

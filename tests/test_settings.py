@@ -35,6 +35,8 @@ def test_every_variable_is_read(name):
     text, value = {int: ("42", 42), bool: ("false", False), str: ("https://dice.example", "https://dice.example")}[
         type(DEFAULTS[name])
     ]
+    if name == "REDIS_URL":
+        text = value = "redis://dice.example"
     if name.endswith("_BYTES"):
         text, value = "2048", 2_048
     assert msgspec.to_builtins(read({name: text})) == {**DEFAULTS, name: value}
@@ -75,6 +77,12 @@ def test_a_switch_is_true_or_false(name, value):
         ("PUBLIC_URL", "dice.example"),
         ("PUBLIC_URL", "ftp://dice.example"),
         ("PUBLIC_URL", "https://dice.example/"),
+        ("PUBLIC_URL", "https://dice.example/a?b"),
+        ("REDIS_URL", "dice.example:6379"),
+        ("PORT", "8000.0"),
+        ("PORT", "8e3"),
+        ("EMBERDICE_CORS_ORIGINS", "https://table.example/"),
+        ("EMBERDICE_MAX_SESSIONS", "1000000000000"),
         ("PUBLIC_URL", "https://dice example"),
         ("PUBLIC_URL", "https://"),
     ],

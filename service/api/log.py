@@ -132,7 +132,7 @@ DATA: dict[str, type[Any]] = {type_: data_type(kind.facts) for type_, kind in KI
 
 
 def event_name(type_: str) -> str:
-    return "".join(part.title() for part in re.split(r"[._]", type_)) + "Event"
+    return "".join(part.capitalize() for part in re.split(r"[._]", type_)) + "Event"
 
 
 EVENTS: dict[str, type[Any]] = {
@@ -247,7 +247,7 @@ class EventLog:
         async def play(call: Call, asked: EventQuery) -> Any:
             at, token, words, version = await self._token(call, asked)
             if call.presentation.stream:
-                return self._stream(call, at, token, words, asked.after or last_event_id(call) or str(version))
+                return self._stream(call, at, token, words, min(int(last_event_id(call) or asked.after or version), version))
             identifier = at.session
             read = self._log.after if asked.order is Order.ASC else self._log.before
             try:
@@ -278,7 +278,7 @@ class EventLog:
             play,
         )
 
-    def _stream(self, call: Call, at: Seat, token: Token, words: Words, cursor: str) -> EventStream:
+    def _stream(self, call: Call, at: Seat, token: Token, words: Words, cursor: int) -> EventStream:
         """What happened after the cursor, then what happens. Each entry is worded once for readers of one kind."""
         store, said = self._tables.store, self._said
 
@@ -298,7 +298,7 @@ class EventLog:
         async def last() -> str:
             return str((await store.look(at, lambda turn: turn.version - 1)).facts)
 
-        return EventStream(self._live.follow(at.session, int(cursor)), event, still_allowed, last)
+        return EventStream(self._live.follow(at.session, cursor), event, still_allowed, last)
 
     def _undo(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: UndoRequest) -> Any:
@@ -371,7 +371,7 @@ def step_of(entry: Entry) -> undo.Step:
 
 
 def last_event_id(call: Call) -> str | None:
-    """Where a stream that was cut off goes on."""
+    """Where a stream that was cut off goes on: who connects again has the same `after` in the address as at first."""
     given = call.request.headers.get("last-event-id")
     if given is not None and not EVENT_ID.fullmatch(given):
         raise Refusal("invalid-request", faults=(("header.Last-Event-ID", "bad_cursor", {}),))

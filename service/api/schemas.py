@@ -27,7 +27,10 @@ class Schemas:
         ask_refs, ask = _written(asked, _classes(asked))
         classes = _classes(answered)
         self.answered, answer = _written(answered, classes)
-        twice = {name for name in ask.keys() & answer.keys() if "properties" in ask[name]}
+        shared = ask.keys() & answer.keys()
+        twice = {
+            name for name in shared if any("properties" in part for part in (ask[name], *reached(ask[name], ask).values()))
+        }
         names = {REF.format(name=name): REF.format(name=f"{name}Request") for name in twice}
         self.asked: dict[Any, Schema] = {kind: _renamed(ref, names) for kind, ref in ask_refs.items()}
         self.components: dict[str, Schema] = {

@@ -67,10 +67,10 @@ class EventStream:
     async def _send(self, send: Any) -> None:
         try:
             async for entries in self._follow:
-                body = b"".join(framed(each.id, data) for each in entries if (data := self._worded(each)) is not None)
-                await send({"type": "http.response.body", "body": body or SIGN_OF_LIFE, "more_body": True})
                 if any(each.event.type in ABOUT_TOKENS for each in entries):
                     await self._still_allowed()
+                body = b"".join(framed(each.id, data) for each in entries if (data := self._worded(each)) is not None)
+                await send({"type": "http.response.body", "body": body or SIGN_OF_LIFE, "more_body": True})
         except Expired:
             last = await self._last_event()
             body = framed(last, msgspec.json.encode(Reset(last_event=last)))

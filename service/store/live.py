@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from service.store import keys
 from service.store.connection import FAULTS, StoreUnavailable
-from service.store.log import Entry, Expired, Log
+from service.store.log import Entry, Expired, Log, Page
 
 KEEP_ALIVE_S = 15.0
 """A follower hears at least so often that it is still connected."""
@@ -33,6 +33,8 @@ class Channel:
     followers: int = 0
     recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=RECENT))
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    heard: bool = False
+    """Its news are subscribed to."""
     gone: bool = False
 
     def wake(self) -> None:
@@ -73,8 +75,11 @@ class Live:
 
         Ends when the session is deleted or the service stops.
         """
-        channel = await self._join(session, cursor)
+        channel = self._channels.setdefault(session, Channel(session, cursor))
+        channel.followers += 1
         try:
+            await self._listen(channel)
+            await self._catch_up(channel)
             while not (self._closing.is_set() or channel.gone):
                 news = channel.news
                 entries = channel.after(cursor)
@@ -92,17 +97,6 @@ class Live:
         finally:
             await self._leave(channel)
 
-    async def _join(self, session: str, cursor: int) -> Channel:
-        channel = self._channels.get(session)
-        if channel is None:
-            channel = self._channels[session] = Channel(session, cursor)
-            channel.followers += 1
-            await self._listen(session)
-        else:
-            channel.followers += 1
-        await self._catch_up(channel)
-        return channel
-
     async def _leave(self, channel: Channel) -> None:
         channel.followers -= 1
         if not channel.followers and self._channels.get(channel.session) is channel:
@@ -110,53 +104,58 @@ class Live:
             with contextlib.suppress(*FAULTS):
                 await self._pubsub.unsubscribe(keys.log(channel.session))
 
-    async def _listen(self, session: str) -> None:
+    async def _listen(self, channel: Channel) -> None:
         if self._pubsub is None:
             self._pubsub = self._connect().pubsub()
-        try:
-            await self._pubsub.subscribe(keys.log(session))
-        except FAULTS as error:
-            raise StoreUnavailable(str(error)) from error
+        if not channel.heard:
+            try:
+                await self._pubsub.subscribe(keys.log(channel.session))
+            except FAULTS as error:
+                raise StoreUnavailable(str(error)) from error
+            channel.heard = True
         if self._reader is None or self._reader.done():
             self._reader = asyncio.create_task(self._read())
 
     async def _catch_up(self, channel: Channel) -> None:
         """Take in what the log has and the channel has not."""
-        try:
-            page = await self.log.after(channel.session, str(channel.last), RECENT)
-        except Expired:
-            channel.recent.clear()
-            page = await self.log.newest(channel.session, RECENT)
-        for entry in page.entries:
-            if entry.number > channel.last:
-                channel.recent.append(entry)
-                channel.last = entry.number
+        has_more = True
+        while has_more:
+            try:
+                page = await self.log.after(channel.session, str(channel.last), RECENT)
+            except Expired:
+                channel.recent.clear()
+                page = Page((await self.log.newest(channel.session, RECENT)).entries, has_more=False)
+            for entry in page.entries:
+                if entry.number > channel.last:
+                    channel.recent.append(entry)
+                    channel.last = entry.number
+            has_more = page.has_more
         channel.wake()
 
     async def _read(self) -> None:
-        """The one reader of this worker; after a broken connection it looks at every channel again."""
+        """The one reader of this worker. Whatever fails, it reads on: the streams of all sessions depend on it."""
+        behind = False
         while not self._closing.is_set():
             try:
-                message = await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=KEEP_ALIVE_S)
+                for channel in list(self._channels.values()) if behind else ():
+                    await self._catch_up(channel)
+                behind = False
+                message = await self._pubsub.get_message(timeout=KEEP_ALIVE_S)
                 if message is not None:
                     await self._hear(message)
-            except (*FAULTS, StoreUnavailable) as error:
+            except Exception as error:
                 log.warning("event stream: %s", error)
+                behind = True
                 await asyncio.sleep(RECONNECT_S)
-                await self._look_again()
 
     async def _hear(self, message: dict[str, Any]) -> None:
+        """A subscription that begins, perhaps again after a broken connection, may have missed something."""
         session = message["channel"].decode().split("{")[1].split("}")[0]
         channel = self._channels.get(session)
         if channel is None:
             return
-        channel.gone = message["data"] == GONE
-        if channel.gone:
+        if message["type"] == "message" and message["data"] == GONE:
+            channel.gone = True
             channel.wake()
-        else:
+        elif message["type"] != "unsubscribe":
             await self._catch_up(channel)
-
-    async def _look_again(self) -> None:
-        for channel in list(self._channels.values()):
-            with contextlib.suppress(StoreUnavailable):
-                await self._catch_up(channel)

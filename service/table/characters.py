@@ -22,7 +22,7 @@ Person = Annotated[str, Meta(min_length=1, max_length=64)]
 Seat = Annotated[int, Meta(ge=1, le=100)]
 MetaValues = Annotated[
     dict[Annotated[str, Meta(min_length=1, max_length=64)], Annotated[str, Meta(max_length=200)]],
-    Meta(max_length=20, description="The caller's own values, e.g. ids elsewhere."),
+    Meta(max_length=20, title="MetaValues", description="The caller's own values, e.g. ids elsewhere."),
 ]
 
 

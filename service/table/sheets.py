@@ -16,8 +16,8 @@ from service.table.turn import Turn
 
 MOST_POINTS = 1_000
 
-Aptitudes = Annotated[dict[Aptitude, Value], Meta(max_length=6)]
-Qualifications = Annotated[dict[Qualification, Value], Meta(max_length=18)]
+Aptitudes = Annotated[dict[Aptitude, Value], Meta(max_length=6, title="Aptitudes")]
+Qualifications = Annotated[dict[Qualification, Value], Meta(max_length=18, title="Qualifications")]
 Protections = Annotated[frozenset[Protection], Meta(max_length=2)]
 Step = Annotated[int, Meta(ge=-MOST_POINTS, le=MOST_POINTS)]
 

@@ -136,7 +136,7 @@ GAME = Game(
             example={"die": "d6", "protections": ["light"], "soak": {"kind": "grit", "base": 3}},
         ),
     ),
-    reference=reference.SixD6Reference,
+    reference=reference.Sixd6Reference,
     refer=reference.refer,
     vocabulary={
         Difficulty: "difficulty",

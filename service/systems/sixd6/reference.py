@@ -85,7 +85,7 @@ class RulingEntry(Struct, frozen=True, kw_only=True):
     text: Said
 
 
-class SixD6Reference(Struct, frozen=True, kw_only=True):
+class Sixd6Reference(Struct, frozen=True, kw_only=True):
     aptitudes: tuple[AptitudeEntry, ...]
     qualifications: tuple[QualificationEntry, ...]
     difficulties: tuple[DifficultyEntry, ...]
@@ -98,14 +98,14 @@ class SixD6Reference(Struct, frozen=True, kw_only=True):
     rulings: tuple[RulingEntry, ...]
 
 
-def refer(words: Words) -> SixD6Reference:
+def refer(words: Words) -> Sixd6Reference:
     def label(kind: str, identifier: str) -> str:
         return words.label(kind, identifier)
 
     def about(kind: str, identifier: str) -> str:
         return words(f"about.{kind}.{identifier}")
 
-    return SixD6Reference(
+    return Sixd6Reference(
         aptitudes=tuple(
             AptitudeEntry(id=each, label=label("aptitude", each), about=about("aptitude", each), qualifications=own)
             for each, own in HOME.items()
