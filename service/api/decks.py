@@ -124,7 +124,7 @@ def _put(turn: Turn, path: Mapping[str, str], asked: DeckRequest) -> DeckView:
 def _cards(turn: Turn, path: Mapping[str, str], asked: CardsQuery) -> ActiveCards:
     if asked.character is not None:
         turn.character(asked.character)
-    return ActiveCards(cards=decks.active_cards(turn, asked.character))
+    return ActiveCards(cards=decks.shown_cards(turn, asked.character))
 
 
 def deck_name(identifier: str, words: Words, own: str | None = None) -> str:

@@ -247,7 +247,7 @@ class EventLog:
         async def play(call: Call, asked: EventQuery) -> Any:
             at, token, words, version = await self._token(call, asked)
             if call.presentation.stream:
-                return self._stream(call, at, token, words, min(int(last_event_id(call) or asked.after or version), version))
+                return self._stream(call, at, token, words, first_cursor(call, asked, version))
             identifier = at.session
             read = self._log.after if asked.order is Order.ASC else self._log.before
             try:
@@ -368,6 +368,11 @@ def step_of(entry: Entry) -> undo.Step:
     before = msgspec.json.decode(entry.before, type=dict[str, str | None])
     undoes = entry.event.data["undone"] if entry.event.type == "undo" else None
     return undo.Step(entry.id, entry.event.type, before, undoes)
+
+
+def first_cursor(call: Call, asked: EventQuery, version: int) -> int:
+    """The event last seen, else now; now, too, for who has seen more than there is (a server can lose its last steps)."""
+    return min(int(last_event_id(call) or asked.after or version), version)
 
 
 def last_event_id(call: Call) -> str | None:

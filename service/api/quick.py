@@ -178,7 +178,7 @@ def _discard(turn: Turn, path: Mapping[str, str], asked: QuickDiscard) -> decks.
 
 def _cards(turn: Turn, path: Mapping[str, str], asked: QuickLook) -> deck_api.ActiveCards:
     _chat_only(turn)
-    return deck_api.ActiveCards(cards=decks.active_cards(turn, _who(turn, asked.character)))
+    return deck_api.ActiveCards(cards=decks.shown_cards(turn, _who(turn, asked.character)))
 
 
 def _timers(turn: Turn, path: Mapping[str, str], asked: QuickTimers) -> HealingStatusFacts:

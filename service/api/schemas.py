@@ -109,9 +109,10 @@ def _written(types: Sequence[Any], classes: Mapping[str, type[Any]]) -> tuple[di
     refs, raw = msgspec.json.schema_components(types, ref_template=REF)
     found: dict[str, Schema] = {}
     for name, schema in raw.items():
-        found[name] = _finished({key: value for key, value in schema.items() if key != "title"}, found)
+        told = {key: value for key, value in schema.items() if key != "title"}
         if issubclass(classes[name], Enum):
-            found[name] |= {"enum": [member.value for member in classes[name]]}  # msgspec sorts; the book's order says more
+            told["enum"] = [member.value for member in classes[name]]  # msgspec sorts; the book's order says more
+        found[name] = _finished(told, found)
     return {kind: _finished(ref, found) for kind, ref in zip(types, refs, strict=True)}, found
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.table.audience import Role
 from service.table.names import nearest, slug, sought, spelt
-from service.table.records import Character, CharacterKind, Counts, Marks
+from service.table.records import Character, CharacterKind, Counts, Marks, Token
 from service.table.turn import Turn
 
 MOST_CHARACTERS = 100
@@ -182,6 +182,11 @@ def delete(turn: Turn, identifier: str) -> CharacterFacts:
     for hit in turn.fields("p:"):
         if turn.get(hit).character == identifier:
             turn.put(hit, None)
+    for name in turn.fields("k:"):
+        token: Token = turn.get(name)
+        if identifier in (token.characters or ()):
+            bound = tuple(each for each in token.characters or () if each != identifier)
+            turn.put(name, replace(token, characters=bound))
     marks: Marks = turn.get("scene")
     if (after := _without(marks, identifier)) != marks:
         turn.put("scene", after)
@@ -210,7 +215,7 @@ def free_name(identifier: str, name: str, everybody: Mapping[str, Character]) ->
 
 
 def free_id(turn: Turn, name: str, everybody: Mapping[str, Character]) -> str:
-    """From the name, where it can be said in ASCII, and never one that another character has (or had)."""
+    """From the name, where it can be said in ASCII, and never one that another character has."""
     wanted = slug(spelt("name", name)) or "character"
     if wanted not in everybody and wanted != "character":
         return wanted

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from service.dice import Chance
 from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, NotAllowed, QuotaExceeded
 from service.systems.sixd6 import complications
-from service.table.audience import Role, Visibility
-from service.table.records import Counts, Deck, Marks, OwnCard, Reshuffle
+from service.table.audience import Role, Visibility, sees
+from service.table.records import Counts, Deck, Marks, OwnCard, Reshuffle, Secret
 from service.table.turn import Turn
 
 MOST_DECKS = 20
@@ -155,8 +155,17 @@ def held(deck: Deck, numbers: tuple[int, ...], holder: str | None) -> Deck:
 
 
 def put_down(deck: Deck, numbers: tuple[int, ...]) -> Deck:
-    left = {number: holder for number, holder in deck.active.items() if number not in numbers}
-    return replace(deck, active=left, discard=(*reversed(numbers), *deck.discard))
+    left = _released(deck, numbers)
+    return replace(left, discard=(*reversed(numbers), *deck.discard))
+
+
+def _released(deck: Deck, numbers: tuple[int, ...]) -> Deck:
+    """Without the cards among the active ones; what is no longer active is no longer secret."""
+    return replace(
+        deck,
+        active={number: holder for number, holder in deck.active.items() if number not in numbers},
+        hidden={number: secret for number, secret in deck.hidden.items() if number not in numbers},
+    )
 
 
 # At a table.
@@ -201,6 +210,8 @@ def draw(
     cards, reshuffled = _deal(turn, identifier, count, holder, place)
     if len(cards) < count:
         raise DeckExhausted(identifier, count, len(cards))
+    if visibility is not Visibility.PUBLIC and holder is not None:
+        _hide(turn, identifier, cards, Secret(visibility, turn.token.id))
     facts = Drawn(
         deck=identifier,
         cards=cards,
@@ -214,6 +225,21 @@ def draw(
     )
     turn.tell("cards.drawn", facts, character=holder or None, visibility=visibility)
     return facts
+
+
+def _hide(turn: Turn, identifier: str, cards: tuple[DealtCard, ...], secret: Secret) -> None:
+    deck = turn.deck(identifier)
+    numbers = (int(card.id.rpartition("-")[2]) for card in cards)
+    turn.put(f"d:{identifier}", replace(deck, hidden={**deck.hidden, **dict.fromkeys(numbers, secret)}))
+
+
+def seen_by(turn: Turn, deck: Deck) -> tuple[int, ...]:
+    """The active cards that the reader may see."""
+    return tuple(number for number in deck.active if number not in deck.hidden or _sees(turn, deck.hidden[number]))
+
+
+def _sees(turn: Turn, secret: Secret) -> bool:
+    return sees(secret.visibility, role=turn.token.role, is_roller=turn.token.id == secret.roller)
 
 
 def deal(turn: Turn, identifier: str, count: int, holder: str) -> tuple[tuple[DealtCard, ...], int]:
@@ -268,6 +294,16 @@ def active_cards(turn: Turn, character: str | None = None, within: str | None = 
         card
         for identifier, deck in decks.items()
         for card in dealt(turn, identifier, deck, tuple(deck.active))
+        if character is None or card.holder == character
+    )
+
+
+def shown_cards(turn: Turn, character: str | None = None) -> tuple[DealtCard, ...]:
+    """Of the active cards, those that the reader may see: others than the gm do not see what was drawn in secret."""
+    return tuple(
+        card
+        for identifier, deck in turn.decks().items()
+        for card in dealt(turn, identifier, deck, seen_by(turn, deck))
         if character is None or card.holder == character
     )
 
@@ -338,8 +374,7 @@ def return_cards(turn: Turn, identifier: str, cards: tuple[str, ...], to: Return
         allow_for_holder(turn, deck.active.get(number))
     gone = dealt(turn, identifier, deck, numbers)
     left = replace(
-        deck,
-        active={number: holder for number, holder in deck.active.items() if number not in numbers},
+        _released(deck, numbers),
         discard=tuple(number for number in deck.discard if number not in numbers),
     )
     pile = (*numbers, *left.pile) if to is ReturnTo.TOP else (*left.pile, *numbers)
@@ -375,7 +410,7 @@ def view(turn: Turn, identifier: str) -> DeckView:
         name=deck.name,
         size=size(deck),
         discard=dealt(turn, identifier, deck, deck.discard),
-        active_cards=dealt(turn, identifier, deck, tuple(deck.active)),
+        active_cards=dealt(turn, identifier, deck, seen_by(turn, deck)),
         **piles(deck),
     )
 

@@ -95,6 +95,13 @@ class Character(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timers: Timers = Timers()
 
 
+class Secret(Struct, frozen=True):
+    """Who may see a card that was not drawn openly."""
+
+    visibility: Visibility
+    roller: str
+
+
 class Deck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Field `d:` + its id. Cards are numbers, `first` and up; an instance's id is the deck's id, a hyphen, its number."""
 
@@ -108,6 +115,8 @@ class Deck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Last discarded first."""
     active: dict[int, str] = field(default_factory=dict)
     """Who holds which card: a character's id, or nothing for the table."""
+    hidden: dict[int, Secret] = field(default_factory=dict)
+    """Active cards that were drawn in secret."""
 
 
 class OwnCard(Struct, frozen=True, kw_only=True, omit_defaults=True):

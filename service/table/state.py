@@ -72,7 +72,7 @@ def scene_facts(marks: Marks) -> SceneFacts:
 
 def state(turn: Turn) -> TableState:
     marks: Marks = turn.get("scene")
-    held = decks.active_cards(turn)
+    held = decks.shown_cards(turn)
     return TableState(
         characters=tuple(
             CharacterState(

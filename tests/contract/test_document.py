@@ -148,6 +148,11 @@ def test_every_object_has_a_name():
     assert not inline
 
 
+def test_a_map_that_may_be_null_has_a_name():
+    inline = [at for at, part in parts(DOCUMENT) for arm in part.get("anyOf", ()) if "additionalProperties" in arm]
+    assert not inline
+
+
 def test_unions_of_objects_are_told_apart_and_named():
     for at, part in parts(DOCUMENT):
         if "oneOf" in part:

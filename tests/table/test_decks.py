@@ -12,7 +12,7 @@ from service.table import decks
 from service.table.audience import Visibility
 from service.table.decks import TABLE, OwnDeck, Place, ReturnTo
 from service.table.records import OwnCard, Reshuffle
-from tests.table.played import CHAT, OBSERVER, OF_ZOE, PLAYER, Scripted, Table
+from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Scripted, Table
 
 TOP, BOTTOM, RANDOM = Place
 A, B, C, D, E = range(62, 67)
@@ -679,3 +679,27 @@ class Conservation(RuleBasedStateMachine):
 
 TestConservation = Conservation.TestCase
 TestConservation.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+# Who sees an active card that was drawn in secret: its visibility, who drew, who reads, whether it is seen.
+SECRET_CARDS = [
+    (Visibility.GM, PLAYER, GM, True),
+    (Visibility.GM, PLAYER, PLAYER, True),
+    (Visibility.GM, GM, PLAYER, False),
+    (Visibility.BLIND, PLAYER, PLAYER, False),
+    (Visibility.BLIND, PLAYER, GM, True),
+    (Visibility.SELF, PLAYER, GM, False),
+    (Visibility.SELF, PLAYER, PLAYER, True),
+    (Visibility.PUBLIC, PLAYER, OBSERVER, True),
+]
+
+
+@pytest.mark.parametrize(("visibility", "drawer", "reader", "seen"), SECRET_CARDS)
+def test_a_card_drawn_in_secret_is_seen_by_those_it_is_for(visibility, drawer, reader, seen):
+    table = Table("Zoé")
+    card = table.play(decks.draw, "light", 1, holder="zoe", visibility=visibility, by=drawer).cards[0]
+    assert bool(table.play(decks.shown_cards, by=reader)) is seen
+    assert bool(table.play(decks.view, "light", by=reader).active_cards) is seen
+    assert table.play(decks.view, "light", by=reader).active == 1
+    table.play(decks.discard_cards, (card.id,), by=drawer)
+    assert table.get("d:light").hidden == {}
