@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import httpx
+from redis.asyncio import Redis
 
 from service.api.operation import JSON
 from service.api.parts import PLACES
 from service.dice import Chance
+from service.store import keys
 
 Answers = dict[str, Any]
 
@@ -34,7 +36,7 @@ BEFORE: dict[str, list[Step]] = {
 
 OPENED_AT = datetime(2026, 1, 2, 20, tzinfo=UTC)
 WHOLE_S = 60
-"""Moments are shown as if the evening was played in no time at all."""
+"""Moments are shown as if the evening had begun then, to the minute."""
 SOME_MS, EPOCH_MS = 1_000_000, 1_000_000_000_000
 """Numbers as large as these are milliseconds: of session time, and since 1970."""
 
@@ -56,8 +58,8 @@ class Played(NamedTuple):
 
 
 class Evening:
-    def __init__(self, client: httpx.AsyncClient, contract: dict[str, Any]) -> None:
-        self._client = client
+    def __init__(self, client: httpx.AsyncClient, redis: Redis, contract: dict[str, Any]) -> None:
+        self._client, self._redis = client, redis
         self._operations = {each.id: each for each in _in_order(contract)}
         self._places = {place: example for place, (_, example) in PLACES.items()}
         self._secrets: dict[str, str] = {}
@@ -76,9 +78,16 @@ class Evening:
         media = operation.told.get("requestBody", {"content": {JSON: {}}})["content"][JSON]
         told = await self._answer(operation, media.get("example"), places)
         self._places |= {place: told[member] for place, member in NAMES.get(operation.id, {}).items()}
-        self._secrets |= told["tokens"] if operation.id == "openSession" else {}
+        if operation.id == "openSession":
+            await self._stop_time(told)
+            self._secrets |= told["tokens"]
         self._secrets |= {told["role"]: told["token"]} if operation.id == "mintToken" else {}
         return told
+
+    async def _stop_time(self, opened: dict[str, Any]) -> None:
+        """A session's time never goes back: one that has seen the future stands still, here ten minutes after it began."""
+        opened_ms = int(datetime.fromisoformat(opened["created_at"]).timestamp()) * 1_000
+        await self._redis.hset(keys.session(opened["id"]), "seen", str(opened_ms + 600_999))
 
     async def _answer(self, operation: Played, body: Any, places: dict[str, str]) -> Any:
         own = {each["name"]: _in_query(each["example"]) for each in operation.told["parameters"] if "example" in each}

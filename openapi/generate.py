@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from redis.asyncio import Redis
 
 from openapi import refusals
 from openapi.evening import Evening, NoChance, known_secrets
@@ -38,9 +39,10 @@ async def service(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def _written(redis_url: str) -> dict[Path, bytes]:
-    async with service(Settings(access_log=False, redis_url=redis_url)) as client:
+    settings = Settings(access_log=False, redis_url=redis_url)
+    async with service(settings) as client, Redis.from_url(redis_url) as redis:
         document = (await client.get("/openapi.json")).json()
-        recorded = {"answers": await Evening(client, document).played(), "problems": refusals.worded(document)}
+        recorded = {"answers": await Evening(client, redis, document).played(), "problems": refusals.worded(document)}
     return {EXAMPLES: contract.printed(recorded), CONTRACT: contract.printed(contract.illustrated(document, recorded))}
 
 

@@ -3,6 +3,7 @@
 import logging
 import logging.config
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -15,7 +16,7 @@ _encode = msgspec.json.Encoder().encode
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, object] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": f"{_second(int(record.created))}.{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -24,6 +25,11 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
         return _encode(told).decode()
+
+
+@lru_cache(2)
+def _second(epoch: int) -> str:
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def configure() -> None:

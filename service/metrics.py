@@ -17,6 +17,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._requests = Counter(
             "emberdice_requests", "Answers, by operation and status.", ("operation", "status"), registry=self._registry
         )
@@ -42,8 +43,17 @@ class Metrics:
         )
 
     def answered(self, operation: str, status: int, took_s: float) -> None:
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(took_s)
+        count, seconds = self._series(operation, status)
+        count.inc()
+        seconds.observe(took_s)
+
+    def _series(self, operation: str, status: int) -> tuple[Counter, Histogram]:
+        """Looked up once for each operation and status."""
+        known = self._known.get((operation, status))
+        if known is None:
+            known = (self._requests.labels(operation, str(status)), self._seconds.labels(operation))
+            self._known[operation, status] = known
+        return known
 
     @contextmanager
     def store_call(self, script: str) -> Iterator[None]:

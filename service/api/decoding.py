@@ -35,7 +35,7 @@ def decode_json(body: bytes, type_: type[T]) -> T:
     struct: Any = type_
     try:
         value: T = decoder(struct).decode(body)
-        json.loads(body, object_pairs_hook=_unique)
+        unique.decode(body.decode())
     except (ValueError, RecursionError, msgspec.DecodeError) as error:
         _explain(body, type_, error)
     if _has_sets(struct) and (found := _repeats(json.loads(body), inspect.type_info(struct), "body")):
@@ -46,6 +46,10 @@ def decode_json(body: bytes, type_: type[T]) -> T:
 def _unique(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) < len(pairs):
         raise Repeated
+
+
+unique = json.JSONDecoder(object_pairs_hook=_unique)
+"""Reads nothing that msgspec has not read already: it is there for keys that stand twice."""
 
 
 @cache

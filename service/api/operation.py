@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -76,13 +76,19 @@ class Operation(Struct, frozen=True, kw_only=True):
     @property
     def body_optional(self) -> bool:
         """Nothing in the body is required: then the body is not either."""
-        return self.body is not None and not any(field.required for field in fields(self.body))
+        body: Any = self.body
+        return body is not None and _needs_nothing(body)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Every code that this operation can answer with."""
         body = ("malformed-body", "body-too-large", "unsupported-media-type") if self.body else ()
         return ("invalid-request", *body, *self.refuses, "too-many-requests", "internal-error")
+
+
+@cache
+def _needs_nothing(body: Any) -> bool:
+    return not any(field.required for field in fields(body))
 
 
 class Call(NamedTuple):
@@ -165,9 +171,7 @@ async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     assert operation.body is not None  # noqa: S101
     if operation.body_optional and not request.headers.get("content-type") and not await request.body():
         return operation.body()
-    media, _, parameters = request.headers.get("content-type", "").lower().partition(";")
-    media = media.strip()
-    charset = parameters.replace('"', "").partition("charset=")[2].split(";")[0].strip()
+    media, charset = _media_type(request.headers.get("content-type", ""))
     accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]
     if media not in accepted or charset not in ("", "utf-8"):
         raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=" / ".join(accepted))
@@ -176,6 +180,13 @@ async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
         flat = decode_pairs(pairs_of(body, "body"), operation.form, operation.spoken, "body")
         return flat.unfold() if hasattr(flat, "unfold") else flat
     return decode_json(body, operation.body)
+
+
+@lru_cache(1_024)
+def _media_type(content_type: str) -> tuple[str, str]:
+    """Media type and charset of a Content-Type, in lower case."""
+    media, _, parameters = content_type.lower().partition(";")
+    return media.strip(), parameters.replace('"', "").partition("charset=")[2].split(";")[0].strip()
 
 
 encoder = msgspec.json.Encoder()

@@ -191,7 +191,7 @@ async def test_a_token_in_a_query_is_neither_logged_nor_said_again(logged, line,
         asked = {name: value.format(token) for name, value in query.items()}
         for headers in ({}, {"Authorization": "Basic no"}):
             answer = await table.ask(line, headers=headers, **asked)
-            assert answer.is_client_error or (line == "GET /state" and not headers)
+            assert answer.status_code in (200, 401, 422)
             assert token not in answer.text
         assert table.id in log()
         assert token not in log()

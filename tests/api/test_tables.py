@@ -1,0 +1,647 @@
+"""Tables over HTTP: races between four workers, and what a session's operations answer."""
+
+import asyncio
+import secrets
+
+import httpx
+import msgspec
+import pytest
+from redis import Redis
+
+from service.store import keys
+from tests.live import Table
+
+pytestmark = pytest.mark.anyio
+
+
+def problem(answer, status, code, **members):
+    told = answer.json()
+    assert (answer.status_code, told.get("code")) == (status, code), answer.text
+    assert told["text"]
+    assert {name: told[name] for name in members} == members
+    return told
+
+
+def own_deck(copies=1, cards=("a", "b", "c", "d"), name="Own"):
+    return {"name": name, "cards": [{"card": card, "name": card.upper(), "copies": copies} for card in cards]}
+
+
+# Races, over four workers.
+
+
+@pytest.fixture
+async def hot(service):
+    """A table on the running service, whose clients are spread over its workers."""
+    async with service.client() as client:
+        yield await Table.open(client, characters=["Zoé", "Max"], settings={"tier_size": 3})
+
+
+async def test_sixty_draws_at_once_from_52_cards(hot):
+    await hot.ask("PUT /decks/french", own_deck(13))
+    answers = await asyncio.gather(*(hot.ask("POST /decks/french/draws", {"table": True}) for _ in range(60)))
+    dealt = [answer.json()["cards"][0]["id"] for answer in answers if answer.status_code == 200]
+    assert len(dealt) == len(set(dealt)) == 52
+    for answer in answers:
+        if answer.status_code != 200:
+            problem(answer, 409, "deck-exhausted", wanted=1, left=0)
+    deck = await hot.get("/decks/french")
+    assert (deck["draw_pile"], deck["active"], deck["size"]) == (0, 52, 52)
+    assert {card["id"] for card in deck["active_cards"]} == set(dealt)
+
+
+async def test_fifty_healers_of_one_patient(hot):
+    healing = {"care": "treat_damage", "base": 4, "damage": 9}
+    answers = await asyncio.gather(*(hot.ask("POST /characters/zoe/sixd6/healing", healing) for _ in range(50)))
+    refused = [problem(answer, 409, "healing-cooldown") for answer in answers if answer.status_code != 200]
+    assert len(refused) == 49
+    assert len({(each["next_roll"]["at"], each["next_roll"]["at_elapsed_seconds"]) for each in refused}) == 1
+    assert sum(event["type"] == "sixd6.healing" for event in (await hot.get("/events"))["events"]) == 1
+
+
+async def test_two_cares_at_once_heal_one_tier_together(hot):
+    two_successes = {"base": 2, "faces": [5, 5], "trauma": 9}
+    cares = [{"care": "calm_self"}, {"care": "calm_other", "carer": "max"}]
+    answers = await asyncio.gather(
+        *(hot.ask("POST /characters/zoe/sixd6/healing", {**two_successes, **care}) for care in cares)
+    )
+    assert sorted(answer.json()["healed"] for answer in answers) == [1, 2]
+    (window,) = [
+        each["window"] for each in (await hot.get("/characters/zoe/sixd6/healing"))["tracks"] if each["track"] == "trauma"
+    ]
+    assert (window["healed"], window["tier_size"]) == (3, 3)
+
+
+async def test_one_key_twenty_times_at_once(hot):
+    answers = await asyncio.gather(
+        *(hot.ask("POST /characters/zoe/sixd6/rolls", {"base": 6, "red": 3}, key="k") for _ in range(20))
+    )
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert sum("Idempotency-Replayed" in answer.headers for answer in answers) == 19
+    assert len((await hot.get("/events"))["events"]) == 1
+
+
+CLIENTS, ROUNDS, STEPS = 8, 6, 21  # 1,008 operations
+LINES = (
+    ["POST /decks/{deck}/draws"] * 6
+    + ["POST /discards"] * 3
+    + ["POST /decks/{deck}/returns"] * 3
+    + ["POST /decks/{deck}/shuffles"] * 2
+    + ["PUT /decks/own", "DELETE /decks/own", "POST /scene/end"]
+)
+chance = secrets.SystemRandom()
+
+
+async def test_a_thousand_operations_leave_each_card_in_one_place(hot, service):
+    await hot.ask("PUT /decks/own", own_deck(5))
+    for _ in range(ROUNDS):
+        answers = await asyncio.gather(*(someone(hot) for _ in range(CLIENTS)))
+        seen = {(answer.status_code, answer.json().get("code")) for each in answers for answer in each}
+        assert seen <= {
+            (200, None),
+            (201, None),
+            (404, "not-found"),
+            (409, "card-not-there"),
+            (409, "deck-exhausted"),
+            (409, "deck-in-use"),
+        }
+        decks = stored_decks(service, hot)
+        assert set(decks) >= {"light", "grave"}
+        for deck in decks.values():
+            active = list(map(int, deck.get("active", {})))
+            everywhere = [*deck.get("pile", []), *deck.get("discard", []), *active]
+            size = sum(deck["copies"]) if "copies" in deck else len(everywhere)
+            assert sorted(everywhere) == list(range(deck["first"], deck["first"] + size))
+        assert [sizes(decks)[deck] for deck in ("light", "grave")] == [43, 18]
+
+
+async def someone(table):
+    """What one client does in a round, one request after the other, with the cards that it has come to know."""
+    known, answers = [], []
+    for _ in range(STEPS):
+        line, deck = chance.choice(LINES), chance.choice(("light", "grave", "own"))
+        answer = await table.ask(line.format(deck=deck), body_of(line, deck, known))
+        answers.append(answer)
+        known += [card["id"] for card in answer.json().get("cards", []) if "draws" in line]
+    return answers
+
+
+def body_of(line, deck, known):
+    mine = [card for card in known if card.startswith(f"{deck}-")][-2:]
+    if "draws" in line:
+        return {"count": chance.randint(1, 4), "from": chance.choice(("top", "bottom", "random")), "table": True}
+    if "returns" in line:
+        return {"cards": mine or ["light-1"], "to": chance.choice(("top", "bottom", "shuffle"))}
+    if "discards" in line:
+        return {"cards": mine} if mine else {"all": True}
+    if "shuffles" in line:
+        return {"discard": chance.choice((True, False))}
+    return own_deck(5) if line.startswith("PUT") else {} if line.startswith("POST") else None
+
+
+def stored_decks(service, table):
+    with Redis.from_url(service.redis_url) as redis:
+        record = redis.hgetall(keys.session(table.id))
+    return {name[2:].decode(): msgspec.json.decode(raw) for name, raw in record.items() if name.startswith(b"d:")}
+
+
+def sizes(decks):
+    return {name: sum(len(deck.get(part, ())) for part in ("pile", "discard", "active")) for name, deck in decks.items()}
+
+
+# Created, changed, deleted.
+
+
+async def test_what_is_created_is_where_location_says(client, table):
+    opened = await client.post("/v1/sessions", json={"name": "Vendredi"})
+    gm = {"Authorization": f"Bearer {opened.json()['tokens']['gm']}"}
+    found = await client.get(opened.headers["Location"], headers=gm)
+    assert (opened.status_code, found.json()["name"]) == (201, "Vendredi")
+
+    added = await table.ask("POST /characters", {"name": "Ana"})
+    found = await client.get(added.headers["Location"], headers={"Authorization": f"Bearer {table.tokens['gm']}"})
+    assert (added.status_code, found.json()["name"]) == (201, "Ana")
+
+    minted = await table.ask("POST /tokens", {"role": "observer"})
+    gone = await client.delete(minted.headers["Location"], headers={"Authorization": f"Bearer {table.tokens['gm']}"})
+    assert (minted.status_code, gone.status_code) == (201, 200)
+
+
+async def test_a_put_creates_once(table):
+    first, second = [await table.ask("PUT /characters/ana", {"name": "Ana"}) for _ in range(2)]
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert "Location" in first.headers
+    assert "Location" not in second.headers
+
+
+async def test_an_opening_answers_everything_that_was_asked(client):
+    asked = {
+        "name": "Vendredi",
+        "lang": "fr",
+        "settings": {"tier_size": 4, "reshuffle": "never", "roll_limit": "per_patient", "provided_faces": "gm"},
+        "characters": ["Zoé", "Max"],
+        "clock": "paused",
+    }
+    answer = await client.post("/v1/sessions", json=asked)
+    told = answer.json()
+    assert {name: told[name] for name in ("name", "lang", "settings")} == {
+        name: asked[name] for name in ("name", "lang", "settings")
+    }
+    assert [(each["id"], each["name"]) for each in told["characters"]] == [("zoe", "Zoé"), ("max", "Max")]
+    assert answer.headers["Cache-Control"] == "no-store"
+    table = Table(client, told)
+    assert (await table.get("/clock"))["running"] is False
+    assert not set(table.tokens.values()) & set(str(await table.get("")).split("'"))
+
+
+PATCHES = [
+    # body, then name, lang, tier size, reshuffle
+    ({}, ("Vendredi", "fr", 4, "never")),
+    ({"name": None}, (None, "fr", 4, "never")),
+    ({"lang": None}, ("Vendredi", "en", 4, "never")),
+    ({"settings": None}, ("Vendredi", "fr", None, "when_empty")),
+    ({"settings": {}}, ("Vendredi", "fr", 4, "never")),
+    ({"settings": {"tier_size": None}}, ("Vendredi", "fr", None, "never")),
+    ({"settings": {"tier_size": 5}, "name": "Samedi"}, ("Samedi", "fr", 5, "never")),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), PATCHES)
+async def test_a_patch_keeps_what_is_absent_and_resets_what_is_null(client, body, expected):
+    table = await Table.open(client, name="Vendredi", lang="fr", settings={"tier_size": 4, "reshuffle": "never"})
+    answer = await table.ask("PATCH ", body)
+    assert answer.status_code == 200
+    for told in (answer.json(), await table.get("")):
+        settings = told["settings"]
+        assert (told["name"], told["lang"], settings["tier_size"], settings["reshuffle"]) == expected
+
+
+async def test_a_characters_patch_keeps_what_is_absent_and_resets_what_is_null(table):
+    await table.ask("PUT /characters/zoe", {"name": "Zoé", "seat": 3, "present": False, "player": "Lea", "meta": {"a": "b"}})
+    told = (await table.ask("PATCH /characters/zoe", {"seat": None, "meta": None})).json()
+    assert (told["name"], told["seat"], told["present"], told["player"], told["meta"]) == ("Zoé", None, False, "Lea", {})
+
+
+DELETIONS = ["/characters/max", "/characters/zoe/sixd6/healing/treat_damage", "/decks/own", "/tokens/{token}", ""]
+
+
+@pytest.mark.parametrize("path", DELETIONS)
+async def test_a_deletion_answers_200_with_its_text(table, path):
+    await table.ask("PUT /decks/own", own_deck())
+    minted = await table.mint("observer", "observer")
+    answer = await table.ask(f"DELETE {path.format(token=minted['id'])}")
+    assert answer.status_code == 200
+    assert answer.json()["text"]
+
+
+async def test_a_deleted_session_opens_to_nobody(table):
+    await table.ask("DELETE ")
+    for line, body in (("GET ", None), ("GET /state", None), ("POST /decks/light/draws", {}), ("DELETE ", None)):
+        problem(await table.ask(line, body), 401, "unauthorized")
+
+
+# Keys.
+
+
+async def test_a_replay_says_so_and_is_worded_for_its_reader(table):
+    line, body = "POST /decks/light/draws", {"count": 2, "character": "zoe"}
+    first = await table.ask(line, body, key="k")
+    again = await table.ask(line, body, key="k")
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.content == first.content
+    in_french = await table.ask(line, body, key="k", lang="fr")
+    assert in_french.headers["Idempotency-Replayed"] == "true"
+    assert in_french.json()["text"] != first.json()["text"]
+    in_body = await table.ask(line, {**body, "idempotency_key": "k"})
+    assert in_body.content == first.content
+
+
+async def test_a_replay_of_a_creation_is_a_creation(table):
+    first, again = [await table.ask("POST /characters", {"name": "Ana"}, key="k") for _ in range(2)]
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.headers["Location"] == again.headers["Location"]
+
+
+REUSED = [
+    ("POST /decks/light/draws", {"count": 2}),
+    ("POST /decks/light/draws", {"character": "zoe"}),
+    ("POST /decks/grave/draws", {"count": 1}),
+    ("POST /decks/light/shuffles", {}),
+]
+
+
+@pytest.mark.parametrize(("line", "body"), REUSED)
+async def test_a_key_does_not_go_with_another_request(table, line, body):
+    await table.ask("POST /decks/light/draws", {"count": 1}, key="k")
+    problem(await table.ask(line, body, key="k"), 422, "idempotency-key-reused")
+    assert (await table.get("/decks/light"))["draw_pile"] == 42
+
+
+async def test_a_default_that_is_spelt_out_is_the_same_request(table):
+    await table.ask("POST /decks/light/draws", {}, key="k")
+    answer = await table.ask("POST /decks/light/draws", {"count": 1, "from": "top", "table": False}, key="k")
+    assert answer.headers["Idempotency-Replayed"] == "true"
+
+
+BAD_KEYS = ["", " ", "a b", "é".encode().decode("latin-1"), "x" * 129]
+
+
+@pytest.mark.parametrize("key", BAD_KEYS)
+async def test_a_key_that_cannot_be_one(table, key):
+    for told in ({"headers": {"Idempotency-Key": key}}, {"body": {"idempotency_key": key}}):
+        answer = await table.ask("POST /decks/light/draws", told.get("body", {}), headers=told.get("headers"))
+        problem(answer, 422, "invalid-request")
+    assert (await table.get("/decks/light"))["draw_pile"] == 43
+
+
+async def test_two_keys_that_differ(table):
+    problem(await table.ask("POST /decks/light/draws", {"idempotency_key": "a"}, key="b"), 422, "invalid-request")
+
+
+async def test_secrets_are_not_kept_for_a_replay(client, table):
+    problem(await client.post("/v1/sessions", json={}, headers={"Idempotency-Key": "k"}), 422, "invalid-request")
+    problem(await table.ask("POST /tokens", {"role": "observer"}, key="k"), 422, "invalid-request")
+
+
+# Languages.
+
+LANGS = [
+    # the query, Accept-Language, the session's; the answer's
+    ("fr", "en", "en", "fr"),
+    ("en", "fr", "fr", "en"),
+    (None, "fr-CH,en;q=0.5", "en", "fr"),
+    (None, "en", "fr", "en"),
+    (None, "de", "fr", "fr"),
+    (None, None, "fr", "fr"),
+    (None, None, None, "en"),
+]
+
+
+@pytest.mark.parametrize(("query", "header", "own", "expected"), LANGS)
+async def test_the_language_of_an_answer_and_of_a_refusal(client, query, header, own, expected):
+    table = await Table.open(client, **({"lang": own} if own else {}))
+    told = {"headers": {"Accept-Language": header} if header else {}, **({"lang": query} if query else {})}
+    for line, body in (
+        ("GET /decks", None),
+        ("POST /decks/light/draws", {}),
+        ("POST /decks/light/draws", {"character": "x"}),
+    ):
+        answer = await table.ask(line, body, **told)
+        assert (answer.json()["lang"], answer.headers["Content-Language"]) == (expected, expected)
+
+
+# Names.
+
+SPELLINGS = [
+    # as it was given, as it is looked for
+    ("Zoé", "zoé"),
+    ("Zoé", "ZOÉ"),
+    ("Zoé", "Zoe\u0301"),
+    ("Zoé", "  Zoé "),
+    ("Zoé", "Ｚｏé"),
+    ("L’Ombre", "L'Ombre"),
+    ("L'Ombre", "l’ombre"),
+    ("L'Ombre", "lʼombre"),
+    ("Großer", "GROSSER"),
+    ("🐉 Drache", "🐉 drache"),
+    ("شهرزاد", "شهرزاد"),
+    ("משה", "משה"),
+    ("@everyone", "@EVERYONE"),
+    ("<b>Max</b>", "<B>max</B>"),
+    ("a" * 64, "A" * 64),
+    ("e\u0301\u0302\u0303\u0304", "e\u0301\u0302\u0303\u0304"),
+]
+
+
+@pytest.mark.parametrize(("given", "sought"), SPELLINGS)
+async def test_a_name_is_found_however_it_is_typed(client, given, sought):
+    table = await Table.open(client)
+    added = await table.ask("POST /characters", {"name": given})
+    assert added.status_code == 201, added.text
+    (found,) = (await table.get("/characters", name=sought))["characters"]
+    assert found["id"] == added.json()["id"]
+    assert found["name"] == added.json()["name"]
+    problem(await table.ask("POST /characters", {"name": sought}), 422, "invalid-request")
+
+
+BAD_NAMES = ["", " ", "a" * 65, "e" + "\u0301" * 5, "a\x00b", "a\nb", "\u202eabc", "\u2066a", "\u200f", None, 3, ["a"]]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+async def test_a_name_that_cannot_be_kept(table, name):
+    told = problem(await table.ask("POST /characters", {"name": name}), 422, "invalid-request")
+    assert told["errors"][0]["at"] == "body.name"
+    assert len((await table.get("/characters"))["characters"]) == 2
+
+
+async def test_who_is_not_there_is_answered_with_who_is(table):
+    told = problem(await table.ask("GET /characters", name="Zoe"), 404, "not-found")
+    assert told["nearest"] == ["Zoé"]
+
+
+# Paths.
+
+ODD = [
+    "%00",
+    "..",
+    "%2E%2E",
+    "a" * 65,
+    "ZOE",
+    "Zo%C3%A9",
+    "%FF",
+    "zoe%2Fmax",
+    "zoe ",
+    "%20",
+    "light-1",
+    "-",
+    "é",
+    "\u202e",
+    "0" * 20,
+]
+BELOW = [
+    "GET /characters/{}",
+    "PATCH /characters/{}",
+    "DELETE /characters/{}",
+    "POST /characters/{}/sixd6/rolls",
+    "GET /characters/{}/sixd6/healing",
+    "DELETE /characters/zoe/sixd6/healing/{}",
+    "GET /decks/{}",
+    "DELETE /decks/{}",
+    "POST /decks/{}/draws",
+    "GET /events/{}",
+    "DELETE /tokens/{}",
+]
+
+
+@pytest.mark.parametrize("line", BELOW)
+async def test_an_odd_id_is_not_found(table, line):
+    bodies = {"PATCH": {}, "POST": {"base": 1} if "rolls" in line else {}}
+    for odd in ODD:
+        answer = await table.ask(line.format(odd), bodies.get(line.split()[0]))
+        assert answer.status_code == 404 or (odd in ("..", "%2E%2E") and answer.status_code in (404, 405)), (
+            odd,
+            answer.text,
+        )
+
+
+async def test_an_odd_session_is_opened_by_nobody(client, table):
+    for odd in [*ODD, table.id.upper(), table.id + "0", table.id[:-1], f"{table.id}%00", "{" + table.id + "}", "*"]:
+        answer = await Table(client, {"id": odd, "tokens": table.tokens}).ask("GET /state")
+        assert answer.status_code in (401, 404, 405), (odd, answer.text)
+
+
+@pytest.mark.parametrize("line", ["PUT /characters/{}", "PUT /decks/{}"])
+async def test_nothing_is_created_under_an_odd_id(table, line):
+    body = own_deck() if "decks" in line else {"name": "Odd"}
+    for odd in ("A", "é", "a" * 65, "a b", "a_b", "a.b", "a:b", "%00", "a%0A"):
+        assert (await table.ask(line.format(odd), body)).status_code in (404, 422), odd
+    state = await table.get("/state")
+    assert [each["deck"] for each in state["decks"]] == ["grave", "light"]
+    assert len(state["characters"]) == 2
+
+
+# Cards.
+
+
+async def test_a_draw_of_more_than_is_left_moves_nothing(table):
+    await table.ask("PUT /decks/own", own_deck())
+    await table.ask("POST /decks/own/draws", {"count": 2, "table": True})
+    before = await table.get("/decks/own")
+    problem(await table.ask("POST /decks/own/draws", {"count": 3}), 409, "deck-exhausted", wanted=3, left=2)
+    assert await table.get("/decks/own") == before
+
+
+async def test_a_card_is_discarded_once(table):
+    card = (await table.ask("POST /decks/light/draws", {"character": "zoe"})).json()["cards"][0]["id"]
+    assert (await table.ask("POST /discards", {"cards": [card]})).status_code == 200
+    problem(await table.ask("POST /discards", {"cards": [card]}), 409, "card-not-there", card=card)
+    problem(await table.ask("POST /discards", {"cards": [card, card]}), 422, "invalid-request")
+
+
+FOREIGN = [
+    "light-999",
+    "grave-1",
+    "own-1",
+    "light-",
+    "light",
+    "-1",
+    "light-01",
+    "light--1",
+    "LIGHT-1",
+    "é-1",
+    "light-1 ",
+    "0",
+]
+
+
+async def test_a_card_of_elsewhere_is_not_there(client, table):
+    elsewhere = await Table.open(client)
+    await elsewhere.ask("PUT /decks/theirs", own_deck())
+    theirs = (await elsewhere.ask("POST /decks/theirs/draws", {"table": True})).json()["cards"][0]["id"]
+    mine = (await table.ask("POST /decks/light/draws", {"character": "zoe"})).json()["cards"][0]["id"]
+    for foreign in [*FOREIGN, theirs]:
+        problem(
+            await table.ask("POST /decks/light/discards", {"cards": [mine, foreign]}), 409, "card-not-there", card=foreign
+        )
+        problem(
+            await table.ask("POST /decks/light/returns", {"cards": [mine, foreign]}), 409, "card-not-there", card=foreign
+        )
+    problem(await table.ask("POST /decks/grave/discards", {"cards": [mine]}), 409, "card-not-there", card=mine)
+    assert [card["id"] for card in (await table.get("/cards"))["cards"]] == [mine]
+
+
+async def test_a_deck_in_use_is_neither_replaced_nor_deleted(table):
+    await table.ask("PUT /decks/own", own_deck())
+    await table.ask("POST /decks/own/draws", {"character": "zoe"})
+    before = await table.get("/decks/own")
+    problem(await table.ask("PUT /decks/own", own_deck(2)), 409, "deck-in-use", active=1)
+    problem(await table.ask("DELETE /decks/own"), 409, "deck-in-use", active=1)
+    assert await table.get("/decks/own") == before
+
+
+async def test_cards_of_a_replaced_deck_are_never_cards_of_the_new_one(table):
+    await table.ask("PUT /decks/own", own_deck())
+    old = (await table.ask("POST /decks/own/draws", {"count": 4})).json()["cards"]
+    await table.ask("PUT /decks/own", own_deck())
+    new = (await table.ask("POST /decks/own/draws", {"count": 4})).json()["cards"]
+    assert not {card["id"] for card in old} & {card["id"] for card in new}
+    problem(await table.ask("POST /decks/own/returns", {"cards": [old[0]["id"]]}), 409, "card-not-there")
+
+
+async def test_a_character_with_cards_stays(table):
+    await table.ask("POST /decks/light/draws", {"count": 2, "character": "zoe"})
+    problem(await table.ask("DELETE /characters/zoe"), 409, "character-in-use", active=2)
+    await table.ask("POST /discards", {"character": "zoe"})
+    assert (await table.ask("DELETE /characters/zoe")).status_code == 200
+    problem(await table.ask("GET /characters/zoe"), 404, "not-found")
+
+
+async def test_the_games_decks_are_nobodys_to_replace(table):
+    for line, body in (("PUT /decks/light", own_deck()), ("DELETE /decks/grave", None)):
+        problem(await table.ask(line, body), 422, "invalid-request")
+
+
+# Quotas.
+
+
+async def test_a_table_has_100_characters(client):
+    table = await Table.open(client, characters=[f"c{number}" for number in range(100)])
+    problem(await table.ask("POST /characters", {"name": "one too many"}), 409, "quota-exceeded", most=100)
+    problem(await table.ask("PUT /characters/new", {"name": "one too many"}), 409, "quota-exceeded", most=100)
+    assert (await table.ask("PUT /characters/c0", {"name": "replaced"})).status_code == 200
+    too_many = await client.post("/v1/sessions", json={"characters": [f"c{number}" for number in range(101)]})
+    problem(too_many, 422, "invalid-request")
+
+
+async def test_a_table_has_20_decks_of_500_cards(table):
+    for number in range(18):
+        assert (await table.ask(f"PUT /decks/own-{number}", own_deck(125))).is_success
+    problem(await table.ask("PUT /decks/one-too-many", own_deck()), 409, "quota-exceeded", most=20)
+    problem(await table.ask("PUT /decks/own-1", own_deck(126)), 409, "quota-exceeded", most=500)
+    assert len((await table.get("/decks"))["decks"]) == 20
+
+
+async def test_a_table_has_50_tokens(table):
+    for _ in range(48):
+        assert (await table.ask("POST /tokens", {"role": "observer"})).status_code == 201
+    problem(await table.ask("POST /tokens", {"role": "observer"}), 409, "quota-exceeded", most=50)
+    assert len((await table.get("/tokens"))["tokens"]) == 50
+
+
+# The clock and the log.
+
+
+async def test_the_clock_is_paused_resumed_and_advanced(client):
+    table = await Table.open(client, clock="paused")
+    assert (await table.get("/clock"))["elapsed_seconds"] == 0
+    for running, body in (
+        (False, {"action": "pause"}),
+        (False, {"action": "advance", "seconds": 28_800}),
+        (True, {"action": "resume"}),
+        (True, {"action": "resume"}),
+        (False, {"action": "pause"}),
+        (False, {"action": "pause"}),
+    ):
+        answer = await table.ask("POST /clock", body)
+        assert (answer.status_code, answer.json()["running"]) == (200, running)
+    stopped = (await table.get("/clock"))["elapsed_seconds"]
+    assert 28_800 <= stopped < 28_800 + 600
+    assert (await table.get("/clock"))["elapsed_seconds"] == stopped
+
+
+BAD_MOVES = [
+    {},
+    {"action": "back"},
+    {"action": "advance"},
+    {"action": "advance", "seconds": 0},
+    {"action": "advance", "seconds": -1},
+    {"action": "advance", "seconds": 31_536_001},
+    {"action": "advance", "seconds": 1.0},
+    {"action": "pause", "seconds": 1},
+]
+
+
+@pytest.mark.parametrize("body", BAD_MOVES)
+async def test_the_clock_is_not_moved_otherwise(table, body):
+    problem(await table.ask("POST /clock", body), 422, "invalid-request")
+
+
+async def test_the_state_is_a_cursor_for_what_follows(table):
+    await table.ask("POST /decks/light/draws", {"character": "zoe"})
+    last = (await table.get("/state"))["last_event"]
+    assert (await table.get("/events", after=last))["events"] == []
+    await table.ask("POST /discards", {"character": "zoe"})
+    (event,) = (await table.get("/events", after=last))["events"]
+    assert (event["type"], event["actor"]["role"]) == ("cards.discarded", "gm")
+    assert (await table.get(f"/events/{event['id']}"))["data"] == event["data"]
+
+
+async def test_pages_of_the_log_meet(table):
+    for _ in range(7):
+        await table.ask("POST /decks/light/draws", {})
+    for order in ("asc", "desc"):
+        seen, cursor, more = [], {}, True
+        while more:
+            page = await table.get("/events", limit=3, order=order, **cursor)
+            seen += [int(event["id"]) for event in page["events"]]
+            cursor, more = {"after": page["next"]}, page["has_more"]
+        assert seen == sorted(range(2, 9), reverse=order == "desc")
+
+
+async def test_a_cursor_that_is_too_old_is_gone(table, redis):
+    for _ in range(5):
+        await table.ask("POST /decks/light/draws", {})
+    await redis.xtrim(keys.log(table.id), maxlen=2, approximate=False)
+    problem(await table.ask("GET /events", after="2"), 410, "cursor-expired")
+    assert len((await table.get("/events", after="4"))["events"]) == 2
+    assert len((await table.get("/events"))["events"]) == 2
+    problem(await table.ask("GET /events/2"), 404, "not-found")
+
+
+BAD_CURSORS = [
+    {"after": "-1"},
+    {"after": "x"},
+    {"after": "1-0"},
+    {"after": "1" * 16},
+    {"limit": 0},
+    {"limit": 501},
+    {"order": "x"},
+]
+
+
+@pytest.mark.parametrize("query", BAD_CURSORS)
+async def test_a_cursor_that_cannot_be_one(table, query):
+    problem(await table.ask("GET /events", **query), 422, "invalid-request")
+
+
+async def test_every_answer_of_a_table_is_not_kept_by_caches(table):
+    for line in ("GET /state", "GET /events", "GET ", "GET /tokens", "GET /tokens/me"):
+        assert (await table.ask(line)).headers["Cache-Control"] == "no-store"
+
+
+async def test_a_head_plays_nothing(client, table):
+    answer = await client.head(f"/v1/sessions/{table.id}/state", headers={"Authorization": f"Bearer {table.tokens['gm']}"})
+    assert answer.status_code in (200, 405)
+    assert isinstance(answer, httpx.Response)
+    assert answer.content == b""
