@@ -12,7 +12,7 @@ import httpx
 from redis.asyncio import Redis
 
 from service.api.operation import JSON
-from service.api.parts import PLACES
+from service.api.parts import PLACES, in_text
 from service.dice import Chance
 from service.store import keys
 
@@ -90,7 +90,7 @@ class Evening:
         await self._redis.hset(keys.session(opened["id"]), "seen", str(opened_ms + 600_999))
 
     async def _answer(self, operation: Played, body: Any, places: dict[str, str]) -> Any:
-        own = {each["name"]: _in_query(each["example"]) for each in operation.told["parameters"] if "example" in each}
+        own = {each["name"]: in_text(each["example"]) for each in operation.told["parameters"] if "example" in each}
         query = {**own, "format": "json"}
         headers = {"Accept-Language": "en"}
         if "token" in query:
@@ -113,12 +113,6 @@ def _in_order(contract: dict[str, Any]) -> Iterator[Played]:
     for path, methods in sorted(contract["paths"].items(), key=lambda each: each[0].count("/"), reverse=True):
         if "delete" in methods:
             yield Played(methods["delete"]["operationId"], "delete", path, methods["delete"])
-
-
-def _in_query(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # What differs from one evening to the next: secrets, and time.

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 from contextlib import ExitStack
@@ -50,9 +51,18 @@ def embedded(settings: Settings, around: ExitStack) -> str:
         sys.exit(f"emberdice: {error}")
 
 
+class Server(Granian):  # type: ignore[misc, valid-type]  # a class that granian picks for the interpreter
+    """Granian waits for open connections when it stops: the workers are first told to end their event streams."""
+
+    def shutdown(self, exit_code: int = 0) -> None:
+        for worker in self.wrks:
+            os.kill(worker.inner.pid, signal.SIGUSR1)
+        super().shutdown(exit_code)
+
+
 def serve(settings: Settings) -> None:
     print(f"Emberdice: API on {address(settings)}/v1, documentation on {address(settings)}/docs", flush=True)
-    Granian(
+    Server(
         "service.__main__:application",
         factory=True,
         address=numeric(settings.host),

@@ -1,5 +1,9 @@
 """The composition root: settings and dice in, an ASGI application out. Nothing else builds parts."""
 
+import asyncio
+import contextlib
+import signal
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,6 +79,12 @@ def operations(handlers: list[HTTPRouteHandler]) -> list[Operation]:
     return [handler.opt["operation"] for handler in handlers if "operation" in handler.opt]
 
 
+def end_streams_on_signal(live: Live) -> None:
+    """SIGUSR1, which the parent sends first when it stops: an open stream would hold the server."""
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in a main thread, or not on a Unix
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, live.close)
+
+
 def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
     """The whole application. Nothing is connected before the first request that needs the store."""
     redis = connect(settings.redis_url)
@@ -104,6 +114,7 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
             Busy: failures.of_store,
             Exception: failures.unforeseen,
         },
+        on_startup=[partial(end_streams_on_signal, live)],
         on_shutdown=[live.close, redis.aclose],
         debug=False,
     )

@@ -74,11 +74,11 @@ class NotThere(GameError):
 
 
 class NotAllowed(GameError):
-    """`reason` is the id of the sentence that says why."""
+    """`reason` is the id of the sentence that says why; `roles` are those that may."""
 
-    def __init__(self, reason: str = "role") -> None:
+    def __init__(self, reason: str = "role", roles: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.roles = reason, roles
 
 
 class CardNotThere(GameError):
@@ -134,11 +134,11 @@ class VersionMoved(GameError):
 
 
 class CannotUndo(GameError):
-    """`event` changed things that the `later` events changed again."""
+    """`event` changed things that the `later` events changed again; `already`: one of them took it back."""
 
-    def __init__(self, event: str, later: tuple[str, ...]) -> None:
+    def __init__(self, event: str, later: tuple[str, ...], *, already: bool = False) -> None:
         super().__init__(event, later)
-        self.event, self.later = event, later
+        self.event, self.later, self.already = event, later, already
 
 
 class KeyReused(GameError):

@@ -84,8 +84,10 @@ def say_sheet(facts: BurnSheetFacts, words: Words) -> str:
 
 
 def say_roll(facts: TableActionRoll, words: Words) -> str:
+    said = sentences.say_action(facts, game_words(words.lang))
+    named = f"{facts.character_name} ({game_words(words.lang).label('stat', facts.stat)})"
     return _sentence(
-        sentences.say_action(facts, game_words(words.lang)),
+        words("burn.says", name=named, sentence=said),
         *(
             words.count("burn.slot_burns", each.burned.after - each.burned.before, slot=each.name)
             for each in facts.slots

@@ -13,7 +13,7 @@ from msgspec.structs import fields
 from service.api import presentation
 from service.api.decoding import decode_pairs
 from service.api.operation import FORM, JSON, MEDIA_TYPES, PLAIN, PROBLEM, STREAM, Operation
-from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, tag
+from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, in_text, tag
 from service.api.problems import KINDS, STATUS, schema_name
 from service.api.schemas import REF, Schema, Schemas, reached
 from service.words import Lang
@@ -226,5 +226,6 @@ def _read(example: Mapping[str, object] | None, kind: Any, operation: Operation)
     """The values that a flat example has once it is read."""
     if example is None:
         return None
-    read = decode_pairs([(name, str(value)) for name, value in example.items()], kind, operation.spoken, "query")
+    pairs = [(name, in_text(value)) for name, value in example.items()]
+    read = decode_pairs(pairs, kind, operation.spoken, "query")
     return {name: msgspec.to_builtins(getattr(read, name)) for name in example}

@@ -144,10 +144,17 @@ def say_decks(facts: DeckList, words: Words) -> str:
 
 
 def say_cards(facts: ActiveCards, words: Words) -> str:
-    return words.count("table.cards", len(facts.cards), cards=card_names(facts.cards, words))
+    """With their effects: who reads a chat has no other place to look them up."""
+    if not facts.cards:
+        return words("table.nothing.cards")
+    shown = (shown_card(card, words.lang) for card in facts.cards)
+    effects = (f"{card.name}{words('say.colon')}{card.effect}" for card in shown if card.effect)
+    return " ".join((words.count("table.cards", len(facts.cards), cards=card_names(facts.cards, words)), *effects))
 
 
 def say_discarded(facts: Discarded, words: Words) -> str:
+    if not facts.cards:
+        return words("table.nothing.discarded")
     return words.count("table.discarded", len(facts.cards), cards=card_names(facts.cards, words))
 
 

@@ -235,6 +235,7 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"Expected `str.*` of length <= (?P<most>\d+)"), "text_too_long"),
     (re.compile(r"Expected `(?:array|object).*` of length >= (?P<least>\d+)"), "list_too_short"),
     (re.compile(r"Expected `(?:array|object).*` of length <= (?P<most>\d+)"), "list_too_long"),
+    (re.compile(r"Expected `str.*` matching regex.*a-z0-9-"), "shape"),
     (re.compile(r"Expected `str.*` matching regex"), "pattern"),
     (re.compile(r"Invalid (?:enum )?value"), "choice"),
     (

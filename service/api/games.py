@@ -64,7 +64,7 @@ class Table:
             body=body,
             form=form,
             example=roll.example,
-            form_example=roll.flat_example,
+            form_example=roll.flat_example if roll.flat else roll.example,
             **told,
         )
         summary = f"{roll.summary}, by GET"

@@ -66,6 +66,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Answers carry a version as their ETag; a change takes If-Match."""
     may_create: bool = False
     """Answers 201 where it made something new."""
+    language: Callable[[Request[Any, Any, Any]], Awaitable[Lang | None]] | None = None
+    """The session's own language, for who asked for none."""
     failed: Callable[[str], Awaitable[None]] | None = None
     """Counts a caller's address that showed no token which opens anything."""
     bearer: bool = False
@@ -122,18 +124,37 @@ def within(sentence: str, shown: Presentation) -> str:
 Play = Callable[[Call, Any], Awaitable[Struct]]
 
 
+def placed(refusal: Refusal, call: Call) -> Refusal:
+    """A refusal of the play names the member alone; where that stood is known here."""
+    in_url = "token=" in call.request.scope["query_string"].decode("latin-1")
+
+    def place(at: str) -> str:
+        if "." in at or at in ("body", "query"):
+            return at
+        if at == "token":
+            return "query.token" if in_url else "header.Authorization"
+        return f"path.{at}" if f"{{{at}:" in call.operation.path else f"{call.place}.{at}"
+
+    refusal.faults = tuple((place(at), problem, data) for at, problem, data in refusal.faults)
+    return refusal
+
+
 def route(operation: Operation, play: Play) -> HTTPRouteHandler:
     """The Litestar handler that reads, plays and answers."""
 
     async def handler(request: Request[Any, Any, Any]) -> ASGIResponse:
-        call, asked = await _read(request, operation)
+        try:
+            call, asked = await _read(request, operation)
+        except Refusal as refusal:
+            refusal.lang = await operation.language(request) if operation.language else None
+            raise
         try:
             answer = await play(call, asked)
             return respond(call, answer) if isinstance(answer, Struct) else answer  # a stream answers for itself
         except GameError as error:
             if isinstance(error, Unauthorized) and operation.failed:
                 await operation.failed(call.address)
-            raise refusal_of(error, call.place) from error
+            raise placed(refusal_of(error, call.place), call) from error
 
     pure = operation.method == "GET" and not operation.fresh
     methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
@@ -174,7 +195,7 @@ async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     media, charset = _media_type(request.headers.get("content-type", ""))
     accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]
     if media not in accepted or charset not in ("", "utf-8"):
-        raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=" / ".join(accepted))
+        raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=", ".join(accepted))
     body = await request.body()
     if media == FORM and operation.form:
         flat = decode_pairs(pairs_of(body, "body"), operation.form, operation.spoken, "body")

@@ -108,3 +108,10 @@ def in_query(name: str, schema: Schema, *, required: bool = False) -> Part:
     as_list = {"style": "form", "explode": False} if schema.get("type") == "array" else {}
     told = {key: value for key, value in schema.items() if key != "description"}
     return {"name": name, "in": "query", **about, **empty, **as_list, "schema": told}
+
+
+def in_text(value: object) -> str:
+    """A value as it stands in a query or a form."""
+    if isinstance(value, list):
+        return ",".join(map(in_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -138,6 +138,7 @@ class Refusal(Exception):
         super().__init__(code, faults)
         self.code, self.faults, self.said = code, faults, said
         self.members, self.headers = dict(members or {}), dict(headers or {})
+        self.detail = code
         self.lang: Lang | None = None
         """The session's language, for who asked for none."""
 
@@ -161,9 +162,11 @@ def _faces_mismatch(error: FacesMismatch, place: Place) -> Refusal:
 
 
 def _not_there(error: NotThere, place: Place) -> Refusal:
-    problem = "not_there.near" if error.nearest else "not_there.none"
-    data = {"name": error.name, "nearest": ", ".join(error.nearest)}
-    return Refusal("not-found", faults=((f"path.{error.kind}", problem, data),), members={"nearest": list(error.nearest)})
+    known = "sheet" if error.kind == "sheet" else "near" if error.nearest else "none"
+    fault = (error.kind, f"not_there.{known}", {"name": error.name, "nearest": ", ".join(error.nearest)})
+    refusal = Refusal("not-found", faults=(fault,), members={"nearest": list(error.nearest)})
+    refusal.detail = "not-found.named"
+    return refusal
 
 
 def _healing(code: str, error: HealingRefused) -> Refusal:
@@ -195,6 +198,13 @@ def duration(seconds: int) -> str:
     return " ".join(f"{n} {unit}" for n, unit in parts if n) or "0 s"
 
 
+def _cannot_undo(error: CannotUndo, place: Place) -> Refusal:
+    later = ", ".join(error.later[:5])
+    refusal = Refusal("cannot-undo", members={"later": list(error.later)}, event=error.event, later=later)
+    refusal.detail = "cannot-undo.already" if error.already else refusal.detail
+    return refusal
+
+
 TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     FacesMismatch: _faces_mismatch,
     InvalidValue: lambda error, place: Refusal(
@@ -209,7 +219,7 @@ TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     Unauthorized: lambda error, place: Refusal("unauthorized", headers={"WWW-Authenticate": "Bearer"}),
     NotThere: _not_there,
     NotAllowed: lambda error, place: Refusal(
-        "forbidden", faults=(("header.Authorization", f"not_allowed.{error.reason}", {}),)
+        "forbidden", faults=(("token", f"not_allowed.{error.reason}", {"roles": ", ".join(error.roles)}),)
     ),
     CardNotThere: lambda error, place: Refusal("card-not-there", members={"card": error.card[:100]}, card=error.card[:100]),
     DeckExhausted: lambda error, place: Refusal(
@@ -226,9 +236,7 @@ TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     ),
     NobodyToPick: lambda error, place: Refusal("nobody-to-pick"),
     VersionMoved: lambda error, place: Refusal("precondition-failed", headers={"ETag": f'"{error.current}"'}),
-    CannotUndo: lambda error, place: Refusal(
-        "cannot-undo", members={"later": list(error.later)}, event=error.event, later=", ".join(error.later[:5])
-    ),
+    CannotUndo: _cannot_undo,
     KeyReused: lambda error, place: Refusal("idempotency-key-reused"),
     TierSizeUnknown: lambda error, place: _healing("tier-size-unknown", error),
     NothingToHeal: lambda error, place: _healing("nothing-to-heal", error),
@@ -248,7 +256,7 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
         for at, problem, data in refusal.faults[:100]
     ]
     said = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
-    detail = harmless(words(f"problem.{refusal.code}.detail", **said))
+    detail = harmless(words(f"problem.{refusal.detail}.detail", **said))
     first = f" {faults[0].at}{words('say.colon')}{faults[0].problem}" if faults else ""
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",

@@ -11,11 +11,11 @@ from service.api import sheets as sheet_api
 from service.api.answers import Answer, Label
 from service.api.problems import Refusal
 from service.api.tables import Command, IdempotencyKey, card_names
-from service.errors import NotAllowed
+from service.errors import InvalidValue, NotAllowed
 from service.systems.sixd6 import SoakKind
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import MaxConversions, Protection, Threat
-from service.systems.sixd6.healing import Care, Level, TierSize
+from service.systems.sixd6.healing import TRACK_HEALED, Care, Level, TierSize
 from service.systems.sixd6.pool import BaseDice, Difficulty, RedDice
 from service.table import characters, decks, healing, hits, rolls, sheets
 from service.table.audience import Role
@@ -155,7 +155,12 @@ def _heal(turn: Turn, path: Mapping[str, str], asked: QuickHeal) -> HealingRoll:
         level=asked.level,
         tier_size=asked.tier_size,
     )
-    return healing.roll(turn, characters.find(turn.characters(), asked.character), told, _cast(asked))
+    try:
+        return healing.roll(turn, characters.find(turn.characters(), asked.character), told, _cast(asked))
+    except InvalidValue as wrong:
+        if wrong.field == TRACK_HEALED[asked.care]:  # here both tracks are told as `level`
+            raise InvalidValue("level", wrong.problem, **wrong.data) from None
+        raise
 
 
 def _draw(spoken: Callable[[str, str], str | None]) -> Callable[[Turn, Mapping[str, str], QuickDraw], decks.Drawn]:

@@ -5,15 +5,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_origin
 
+from litestar import Request
 from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import fields
 
 from service.api.answers import Answer, Text, joined, labelled, with_facts
 from service.api.decoding import Spoken
-from service.api.operation import Call, Operation, encoder, route
+from service.api.operation import Call, Operation, encoder, placed, route
 from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, NotAllowed, Unauthorized
+from service.store.connection import StoreUnavailable
 from service.store.limits import Limits
 from service.store.steps import Done, Store, Wish, seat
 from service.systems.sixd6 import complications
@@ -230,9 +232,22 @@ class Tables:
             text_by_default=command.text_by_default,
             may_create=command.created_path is not None,
             failed=self.limits.count_failure,
+            language=self.language,
             bearer=True,
             keyed=command.changes,
         )
+
+    async def language(self, request: Request[Any, Any, Any]) -> Lang | None:
+        """The session's, for who holds a token of it."""
+        session = str(request.path_params.get("session", ""))
+        token = request.headers.get("authorization", "").partition(" ")[2].strip() or request.query_params.get("token", "")
+        if not SESSION_ID.fullmatch(session) or not token:
+            return None
+        try:
+            done: Done[Lang] = await self.store.look(seat(session, token), lambda turn: turn.head.lang)
+        except (Unauthorized, StoreUnavailable):
+            return None
+        return done.lang
 
     async def _run(self, call: Call, command: Command, asked: Any, play: Play) -> Done[Any]:
         path, session = call.request.path_params, session_id(call)
@@ -256,7 +271,7 @@ class Tables:
         except Unauthorized:
             raise
         except GameError as error:
-            refusal = refusal_of(error, call.place)
+            refusal = placed(refusal_of(error, call.place), call)
             refusal.lang = self.store.language(session)
             raise refusal from error
 

@@ -54,6 +54,7 @@ class Live:
     def __init__(self, events: Log, connect: Callable[[], Redis]) -> None:
         self.log, self._connect = events, connect
         self._channels: dict[str, Channel] = {}
+        self._redis: Redis | None = None
         self._pubsub: Any = None
         self._reader: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -62,13 +63,16 @@ class Live:
     def followers(self) -> int:
         return sum(channel.followers for channel in self._channels.values())
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Ends every stream: the service is about to stop."""
         self._closing.set()
         for channel in self._channels.values():
             channel.wake()
         if self._reader:
             self._reader.cancel()
+        if self._redis:
+            await self._pubsub.aclose()
+            await self._redis.aclose()
 
     async def follow(self, session: str, cursor: int) -> AsyncIterator[list[Entry]]:
         """Entries after the cursor as they come; an empty list as a sign of life. Raises Expired, StoreUnavailable.
@@ -91,7 +95,8 @@ class Live:
                     yield entries
                     continue
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), KEEP_ALIVE_S)
+                    async with asyncio.timeout(KEEP_ALIVE_S):  # asyncio.wait_for can lose who cancels, before Python 3.12
+                        await news.wait()
                 if news is channel.news:
                     yield []
         finally:
@@ -105,8 +110,9 @@ class Live:
                 await self._pubsub.unsubscribe(keys.log(channel.session))
 
     async def _listen(self, channel: Channel) -> None:
-        if self._pubsub is None:
-            self._pubsub = self._connect().pubsub()
+        if self._redis is None:
+            self._redis = self._connect()
+            self._pubsub = self._redis.pubsub()
         if not channel.heard:
             try:
                 await self._pubsub.subscribe(keys.log(channel.session))

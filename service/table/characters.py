@@ -1,7 +1,7 @@
 """Who sits at the table: ids and names, presence, kind."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -12,6 +12,7 @@ from service.table.audience import Role
 from service.table.names import nearest, slug, sought, spelt
 from service.table.records import Character, CharacterKind, Counts, Marks, Token
 from service.table.turn import Turn
+from service.words import folded
 
 MOST_CHARACTERS = 100
 ID = re.compile(r"[a-z0-9-]{1,64}")
@@ -82,11 +83,16 @@ def find(characters: Mapping[str, Character], name: str) -> str:
     """Id of the character with that id or name. Raises NotThere, with the nearest names."""
     if name in characters:
         return name
-    wanted = sought(name)
-    found = next((each for each, character in characters.items() if sought(character.name) == wanted), None)
+    found = _found(name, characters, sought) or _found(name, characters, folded)
     if found is None:
         raise NotThere("character", name[:64], nearest(name, (character.name for character in characters.values())))
     return found
+
+
+def _found(name: str, characters: Mapping[str, Character], form: Callable[[str], str]) -> str | None:
+    """The only one whose name has the same form."""
+    same = [each for each, character in characters.items() if form(character.name) == form(name)]
+    return same[0] if len(same) == 1 else None
 
 
 def listed(turn: Turn, name: str | None) -> CharacterList:

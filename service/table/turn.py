@@ -174,7 +174,7 @@ class Turn:
     def allow(self, *roles: Role) -> None:
         """Raises NotAllowed unless the token has one of the roles; the gm may always."""
         if self.token.role is not Role.GM and self.token.role not in roles:
-            raise NotAllowed
+            raise NotAllowed("role", (Role.GM, *roles))
 
     def allow_for(self, character: str) -> None:
         """Raises NotAllowed unless the token may act for the character: unbound tokens for any, bound ones for theirs."""

@@ -45,7 +45,8 @@ def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Take
     touched = step.before.keys() | _contradictions(turn)
     in_the_way = tuple(each.id for each in standing(later) if each.before.keys() & touched)
     if in_the_way:
-        raise CannotUndo(step.id, in_the_way)
+        already = any(each.undoes == step.id for each in later if each.id in in_the_way)
+        raise CannotUndo(step.id, in_the_way, already=already)
     if not any(turn.get(field).role is Role.GM for field in turn.fields("k:")):
         raise NotAllowed("last_gm")
     facts = TakenBack(undone=step.id, type=step.type, event=turn.next_event)

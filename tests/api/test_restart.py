@@ -94,7 +94,7 @@ async def in_flight(table, service):
         table.client = client
         await table.ask("PUT /decks/own", {"name": "Own", "cards": [{"card": "a", "name": "A", "copies": 60}]})
         drawing = "POST /decks/own/draws"
-        asked = [asyncio.create_task(table.ask(drawing, {"table": True}, key=f"draw {n}")) for n in range(60)]
+        asked = [asyncio.create_task(table.ask(drawing, {"table": True}, key=f"draw-{n}")) for n in range(60)]
         await asked[9]
         service.kill()
         answers = await asyncio.gather(*asked, return_exceptions=True)

@@ -26,7 +26,7 @@ from tests.table.test_undo import BEGUN, STEPS
 pytestmark = pytest.mark.anyio
 
 SPOKEN = next(iter(tables(SystemDice()))).words
-WAIT_S = 20.0
+WAIT_S = 3.0
 """For what must come; it comes at once where the machine is not too busy."""
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 
-import httpx
 import msgspec
 import pytest
 from redis import Redis
@@ -127,7 +126,7 @@ async def someone(table):
 
 
 def body_of(line, deck, known):
-    mine = [card for card in known if card.startswith(f"{deck}-")][-2:]
+    mine = [*dict.fromkeys(card for card in known if card.startswith(f"{deck}-"))][-2:]
     if "draws" in line:
         return {"count": chance.randint(1, 4), "from": chance.choice(("top", "bottom", "random")), "table": True}
     if "returns" in line:
@@ -284,7 +283,7 @@ async def test_a_default_that_is_spelt_out_is_the_same_request(table):
     assert answer.headers["Idempotency-Replayed"] == "true"
 
 
-BAD_KEYS = ["", " ", "a b", "é".encode().decode("latin-1"), "x" * 129]
+BAD_KEYS = ["", " ", "a b", "x" * 129]
 
 
 @pytest.mark.parametrize("key", BAD_KEYS)
@@ -322,11 +321,8 @@ LANGS = [
 async def test_the_language_of_an_answer_and_of_a_refusal(client, query, header, own, expected):
     table = await Table.open(client, **({"lang": own} if own else {}))
     told = {"headers": {"Accept-Language": header} if header else {}, **({"lang": query} if query else {})}
-    for line, body in (
-        ("GET /decks", None),
-        ("POST /decks/light/draws", {}),
-        ("POST /decks/light/draws", {"character": "x"}),
-    ):
+    draw = "POST /decks/light/draws"
+    for line, body in (("GET /decks", None), (draw, {}), (draw, {"character": "nobody"})):
         answer = await table.ask(line, body, **told)
         assert (answer.json()["lang"], answer.headers["Content-Language"]) == (expected, expected)
 
@@ -384,15 +380,14 @@ async def test_who_is_not_there_is_answered_with_who_is(table):
 
 ODD = [
     "%00",
-    "..",
     "%2E%2E",
+    "%FF",
+    "%20",
+    "Zo%C3%A9",
+    "zoe%2Fmax",
     "a" * 65,
     "ZOE",
-    "Zo%C3%A9",
-    "%FF",
-    "zoe%2Fmax",
     "zoe ",
-    "%20",
     "light-1",
     "-",
     "é",
@@ -419,16 +414,13 @@ async def test_an_odd_id_is_not_found(table, line):
     bodies = {"PATCH": {}, "POST": {"base": 1} if "rolls" in line else {}}
     for odd in ODD:
         answer = await table.ask(line.format(odd), bodies.get(line.split()[0]))
-        assert answer.status_code == 404 or (odd in ("..", "%2E%2E") and answer.status_code in (404, 405)), (
-            odd,
-            answer.text,
-        )
+        problem(answer, 404, "not-found")
 
 
 async def test_an_odd_session_is_opened_by_nobody(client, table):
     for odd in [*ODD, table.id.upper(), table.id + "0", table.id[:-1], f"{table.id}%00", "{" + table.id + "}", "*"]:
         answer = await Table(client, {"id": odd, "tokens": table.tokens}).ask("GET /state")
-        assert answer.status_code in (401, 404, 405), (odd, answer.text)
+        assert answer.status_code in (401, 404), (odd, answer.text)
 
 
 @pytest.mark.parametrize("line", ["PUT /characters/{}", "PUT /decks/{}"])
@@ -459,20 +451,7 @@ async def test_a_card_is_discarded_once(table):
     problem(await table.ask("POST /discards", {"cards": [card, card]}), 422, "invalid-request")
 
 
-FOREIGN = [
-    "light-999",
-    "grave-1",
-    "own-1",
-    "light-",
-    "light",
-    "-1",
-    "light-01",
-    "light--1",
-    "LIGHT-1",
-    "é-1",
-    "light-1 ",
-    "0",
-]
+FOREIGN = ["light-999", "grave-1", "own-1", "light-", "light", "-1", "light-01", "light--1", "LIGHT-1", "é-1", "0"]
 
 
 async def test_a_card_of_elsewhere_is_not_there(client, table):
@@ -481,12 +460,9 @@ async def test_a_card_of_elsewhere_is_not_there(client, table):
     theirs = (await elsewhere.ask("POST /decks/theirs/draws", {"table": True})).json()["cards"][0]["id"]
     mine = (await table.ask("POST /decks/light/draws", {"character": "zoe"})).json()["cards"][0]["id"]
     for foreign in [*FOREIGN, theirs]:
-        problem(
-            await table.ask("POST /decks/light/discards", {"cards": [mine, foreign]}), 409, "card-not-there", card=foreign
-        )
-        problem(
-            await table.ask("POST /decks/light/returns", {"cards": [mine, foreign]}), 409, "card-not-there", card=foreign
-        )
+        for way in ("discards", "returns"):
+            answer = await table.ask(f"POST /decks/light/{way}", {"cards": [mine, foreign]})
+            problem(answer, 409, "card-not-there", card=foreign)
     problem(await table.ask("POST /decks/grave/discards", {"cards": [mine]}), 409, "card-not-there", card=mine)
     assert [card["id"] for card in (await table.get("/cards"))["cards"]] == [mine]
 
@@ -620,12 +596,8 @@ async def test_a_cursor_that_is_too_old_is_gone(table, redis):
 
 
 BAD_CURSORS = [
-    {"after": "-1"},
-    {"after": "x"},
-    {"after": "1-0"},
-    {"after": "1" * 16},
-    {"limit": 0},
-    {"limit": 501},
+    *({"after": cursor} for cursor in ("-1", "x", "1-0", "1" * 16, "１")),
+    *({"limit": limit} for limit in (0, 501, "1.0")),
     {"order": "x"},
 ]
 
@@ -640,8 +612,6 @@ async def test_every_answer_of_a_table_is_not_kept_by_caches(table):
         assert (await table.ask(line)).headers["Cache-Control"] == "no-store"
 
 
-async def test_a_head_plays_nothing(client, table):
-    answer = await client.head(f"/v1/sessions/{table.id}/state", headers={"Authorization": f"Bearer {table.tokens['gm']}"})
-    assert answer.status_code in (200, 405)
-    assert isinstance(answer, httpx.Response)
-    assert answer.content == b""
+async def test_a_session_answers_no_head(client, table):
+    gm = {"Authorization": f"Bearer {table.tokens['gm']}"}
+    assert (await client.head(f"/v1/sessions/{table.id}/state", headers=gm)).status_code == 405

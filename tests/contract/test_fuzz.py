@@ -16,7 +16,13 @@ import pytest
 from tests.live import Service
 
 OPENAPI = Path(__file__).parents[2] / "openapi"
-TAGS = [tag["name"] for tag in json.loads((OPENAPI / "openapi.json").read_bytes())["tags"]]
+CONTRACT = json.loads((OPENAPI / "openapi.json").read_bytes())
+TAGS = [tag["name"] for tag in CONTRACT["tags"]]
+BODIES = {
+    path: told["post"]["requestBody"]["content"]
+    for path, told in CONTRACT["paths"].items()
+    if path.count("{") == 0 and "post" in told
+}
 ASKED = os.environ.get("EXAMPLES")
 EXAMPLES = ["--max-examples", ASKED] if ASKED else ["--max-examples", "10", "--generation-deterministic"]
 PHASES = {} if ASKED else {"Table": ["--phases", "examples,fuzzing"]}
@@ -52,3 +58,12 @@ def test_the_service_keeps_its_contract(tag, fuzzed, table, tmp_path):
     environ = {**os.environ, **table}
     ran = subprocess.run([*run, *wanted], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_the_fuzzer_starts_from_a_request_that_is_answered(path, fuzzed):
+    """It tries bounds one by one on the example, with each default in its place: a refusal there would hide all others."""
+    media = BODIES[path]["application/json"]
+    members = CONTRACT["components"]["schemas"][media["schema"]["$ref"].rpartition("/")[2]]["properties"]
+    body = {**media["example"], **{name: told["default"] for name, told in members.items() if "default" in told}}
+    assert httpx.post(f"{fuzzed.address}{path}", json=body).is_success

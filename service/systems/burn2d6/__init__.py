@@ -45,7 +45,7 @@ GAME = Game(
             example={
                 "stats": {"move": {"value": 7, "burned": 5}, "soul": {"value": 4, "burned": 3}},
                 "slots": [{"name": "jetpack", "value": 3, "burned": 0}],
-                "hit": {"move": 2, "soul": 2, "jetpack": 1},
+                "hit": {"move": 2, "soul": 2},
             },
         ),
         Question(

@@ -68,7 +68,7 @@ ROLL = Roll(
     play=roll_pool,
     say=sentences.say_pool,
     most_faces=MOST_DICE,
-    example={"base": 5, "red": 1, "difficulty": "hard", "faces": [6, 4, 3, 2, 2, 1, 5]},
+    example={"base": 5, "difficulty": "hard", "faces": [6, 4, 3, 2, 2, 5]},
     flat_example={"base": 5, "red": 1, "difficulty": "hard", "faces": "6,4,3,2,2,1,5"},
     batch=True,
 )

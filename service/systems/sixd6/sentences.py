@@ -84,7 +84,7 @@ def _wave(wave: Sequence[ShownDie], words: Words) -> str:
 
 
 def say_pool_odds(odds: PoolOdds, words: Words) -> str:
-    chances = "; ".join(
+    chances = " · ".join(
         words("say.at_least", n=each.successes, percent=words.number(each.percent)) for each in odds.at_least[:6]
     )
     return words.count("say.pool_odds", odds.base + odds.red, chances=chances)
