@@ -372,28 +372,13 @@ async def test_a_name_that_cannot_be_kept(table, name):
 
 
 async def test_who_is_not_there_is_answered_with_who_is(table):
-    told = problem(await table.ask("GET /characters", name="Zoe"), 404, "not-found")
+    told = problem(await table.ask("GET /characters", name="Zoëlle"), 404, "not-found")
     assert told["nearest"] == ["Zoé"]
 
 
 # Paths.
 
-ODD = [
-    "%00",
-    "%2E%2E",
-    "%FF",
-    "%20",
-    "Zo%C3%A9",
-    "zoe%2Fmax",
-    "a" * 65,
-    "ZOE",
-    "zoe ",
-    "light-1",
-    "-",
-    "é",
-    "\u202e",
-    "0" * 20,
-]
+ODD = ["%00", "%2E%2E", "%FF", "%20", "Zo%C3%A9", "zoe%2Fmax", "a" * 65, "ZOE", "zoe ", "light-1", "-", "\u202e", "0" * 20]
 BELOW = [
     "GET /characters/{}",
     "PATCH /characters/{}",
