@@ -5,7 +5,9 @@ import os
 import signal
 import socket
 import sys
-from contextlib import ExitStack
+import threading
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +17,7 @@ from granian.constants import Interfaces, Loops
 
 from service.settings import Settings, WrongSetting, read
 
+PARENT_WATCH_S = 0.3
 STOP_S = 10
 """Time that running requests get to end when the service stops."""
 
@@ -24,7 +27,18 @@ def application() -> Any:
     from service import app, logs  # noqa: PLC0415
 
     logs.configure()
+    threading.Thread(target=follow_parent, args=(os.getppid(),), daemon=True).start()
     return app.create_app(read(os.environ))
+
+
+def follow_parent(parent: int) -> None:
+    """End with the parent, also after kill -9: a worker that stays would share the port with the next service."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_WATCH_S)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(STOP_S)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main() -> None:
@@ -56,7 +70,8 @@ class Server(Granian):  # type: ignore[misc, valid-type]  # a class that granian
 
     def shutdown(self, exit_code: int = 0) -> None:
         for worker in self.wrks:
-            os.kill(worker.inner.pid, signal.SIGUSR1)
+            with suppress(ProcessLookupError):
+                os.kill(worker.inner.pid, signal.SIGUSR1)
         super().shutdown(exit_code)
 
 

@@ -81,8 +81,9 @@ def operations(handlers: list[HTTPRouteHandler]) -> list[Operation]:
 
 def end_streams_on_signal(live: Live) -> None:
     """SIGUSR1, which the parent sends first when it stops: an open stream would hold the server."""
+    loop = asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in a main thread, or not on a Unix
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, live.close)
+        loop.add_signal_handler(signal.SIGUSR1, lambda: loop.create_task(live.close()))
 
 
 def create_app(settings: Settings, chance: Chance | None = None) -> Edge:

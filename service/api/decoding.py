@@ -26,6 +26,10 @@ def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type_)
 
 
+MOST_SEARCHED_BYTES = 65_536
+"""A wrong body of more is not searched for keys that stand twice as well: it would take long."""
+
+
 class Repeated(ValueError):
     """An object that has the same key twice."""
 
@@ -99,7 +103,11 @@ def _explain(body: bytes, type_: Any, error: Exception) -> NoReturn:
     if not isinstance(error, (msgspec.ValidationError, Repeated)):
         at = re.search(r"byte (\d+)", str(error))
         raise _malformed(int(at[1]) if at else len(body)) from None
-    found = _repeats(value, inspect.type_info(type_), "body") or wrong_members(value, type_)
+    repeats = isinstance(error, Repeated) or len(body) <= MOST_SEARCHED_BYTES
+    try:
+        found = (repeats and _repeats(value, inspect.type_info(type_), "body")) or wrong_members(value, type_)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        raise _malformed(max(body.find(b"\\u"), 0)) from None
     raise Refusal("invalid-request", faults=tuple(found or [("body", *_worded(str(error)))])) from None
 
 

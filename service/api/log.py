@@ -26,6 +26,7 @@ from service.api.tables import (
     SESSION,
     Command,
     Keyed,
+    Play,
     Tables,
     data_type,
     refuse_in_url,
@@ -34,9 +35,10 @@ from service.api.tables import (
     shown_type,
     token_of,
 )
+from service.errors import NotThere
 from service.store.live import Live
 from service.store.log import Entry, Expired
-from service.store.steps import LOG_ENTRIES, Seat, seat
+from service.store.steps import LOG_ENTRIES, Busy, Seat, seat
 from service.table import (
     burn,
     burn_sheets,
@@ -160,6 +162,9 @@ UrlToken = Annotated[
 ]
 EVENT_ID = re.compile(r"[0-9]{1,15}")
 
+
+MOST_TRIES = 20
+"""Of an undo, at a table that is being played at the same time."""
 
 MOST_SAID = 1_000
 """Worded entries that a worker keeps for its streams."""
@@ -303,19 +308,21 @@ class EventLog:
     def _undo(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: UndoRequest) -> Any:
             at, wanted = seat(session_id(call), token_of(call)), call.request.path_params["event"]
-            while True:
+            for _ in range(MOST_TRIES):
                 await self._tables.store.look(at, lambda turn: turn.allow())
                 entry = await self._log.one(at.session, wanted) if EVENT_ID.fullmatch(wanted) else None
-                if entry is None:
-                    raise Refusal("not-found")
-                page = await self._log.after(at.session, entry.id, LOG_ENTRIES)
-                later = [step_of(each) for each in page.entries]
-                newest = page.entries[-1].number if page.entries else entry.number
-                take_back = partial(_take_back, step_of(entry), later, newest)
+                take_back = _no_such_event if entry is None else await self._taking_back(at.session, entry)
                 with contextlib.suppress(undo.Moved):
                     return await self._tables.answer(call, UNDO, asked, take_back)
+            raise Busy
 
         return route(self._tables.operation(UNDO, self._tables.answer_type(UNDO)), play)
+
+    async def _taking_back(self, session: str, entry: Entry) -> Play:
+        """The play that takes the entry back, as long as the log is as it was read here."""
+        page = await self._log.after(session, entry.id, LOG_ENTRIES)
+        newest = page.entries[-1].number if page.entries else entry.number
+        return partial(_take_back, step_of(entry), [step_of(each) for each in page.entries], newest)
 
     def _one(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: None) -> Any:
@@ -364,6 +371,11 @@ def _take_back(
     return undo.undo(turn, step, later, newest)
 
 
+def _no_such_event(turn: Turn, path: Mapping[str, str], asked: UndoRequest) -> undo.TakenBack:
+    """Asked of the store all the same: a repetition under a key is answered also when the log forgot the event."""
+    raise NotThere("event", path["event"][:20])
+
+
 def step_of(entry: Entry) -> undo.Step:
     before = msgspec.json.decode(entry.before, type=dict[str, str | None])
     undoes = entry.event.data["undone"] if entry.event.type == "undo" else None
@@ -378,7 +390,9 @@ def first_cursor(call: Call, asked: EventQuery, version: int) -> int:
 def last_event_id(call: Call) -> str | None:
     """Where a stream that was cut off goes on: who connects again has the same `after` in the address as at first."""
     given = call.request.headers.get("last-event-id")
-    if given is not None and not EVENT_ID.fullmatch(given):
+    if not given:
+        return None
+    if not EVENT_ID.fullmatch(given):
         raise Refusal("invalid-request", faults=(("header.Last-Event-ID", "bad_cursor", {}),))
     return given
 

@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from service.api.answers import Answer, joined, with_facts
+from service.api.answers import Answer, with_facts
 from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal, duration
 from service.api.tables import SESSION, Command, Keyed, Tables, session_id, token_of
@@ -164,7 +164,6 @@ class Sessions:
             now_ms = await self._store.now_ms()
             await self._limits.count_creation(call.address)
             identifier = secrets.token_hex(10)
-            await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
             first = {role: new_secret(role) for role in (Role.GM, Role.PLAYER)}
             tokens = {
                 token_digest(secret): Token(id=secrets.token_hex(6), role=role, created_ms=now_ms)
@@ -172,6 +171,7 @@ class Sessions:
             }
             records = self._records(asked, now_ms) | {f"k:{digest}": token for digest, token in tokens.items()}
             head: Head = records["head"]
+            await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
             await self._store.create(identifier, records, now_ms)
             call.headers["Location"] = f"{self._tables.prefix}/v1/sessions/{identifier}"
             words = self._tables.words[call.presentation.lang or head.lang]
@@ -252,9 +252,11 @@ class Sessions:
 
         async def play(call: Call, asked: SessionChange) -> SessionView:
             identifier = session_id(call)
-            await self._tables.answer(call, replace(command, answer=ChangedSession), asked, _change_session)
-            done = await self._store.look(seat(identifier, token_of(call)), lambda turn: session.facts_of(turn.head))
-            view = self._view(call, identifier, done.facts, done.expires_ms, done.lang)
+            done = await self._tables.run(call, command, asked, _change_session)
+            if done.replayed:
+                call.headers["Idempotency-Replayed"] = "true"
+            now = await self._store.look(seat(identifier, token_of(call)), lambda turn: None)
+            view = self._view(call, identifier, done.facts, now.expires_ms, done.lang)
             words = self._tables.words[call.presentation.lang or done.lang]
             return replace(view, text=call.said(words("table.changed")))
 
@@ -274,7 +276,7 @@ class Sessions:
             id="deleteSession",
             method="DELETE",
             summary="Delete a session",
-            about="Everything of it, at once and for good.",
+            about="All of it, at once and for good; replies kept for repetitions lapse within a day, open to nobody.",
             answer=Deleted,
             refuses=("unauthorized", "forbidden"),
             bearer=True,
@@ -317,9 +319,6 @@ class Sessions:
             example={"role": "chat", "label": "nightbot"},
         )
         return route(operation, play)
-
-
-ChangedSession = joined("ChangedSession", Answer, SessionFacts, strict=False, without=("created_ms",))
 
 
 def _change_session(turn: Turn, path: Mapping[str, str], asked: SessionChange) -> SessionFacts:

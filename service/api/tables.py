@@ -200,7 +200,7 @@ class Tables:
         return route(self.operation(command, answer), play)
 
     async def answer(self, call: Call, command: Command, asked: Any, play: Play) -> Any:
-        done = await self._run(call, command, asked, play)
+        done = await self.run(call, command, asked, play)
         words = self.words[call.presentation.lang or done.lang]
         return self._answered(call, command, self.answer_type(command), done, words)
 
@@ -249,7 +249,7 @@ class Tables:
             return None
         return done.lang
 
-    async def _run(self, call: Call, command: Command, asked: Any, play: Play) -> Done[Any]:
+    async def run(self, call: Call, command: Command, asked: Any, play: Play) -> Done[Any]:
         path, session = call.request.path_params, session_id(call)
         if command.text_by_default:
             refuse_prefetch(call.request.headers)
@@ -267,7 +267,9 @@ class Tables:
                 fingerprint=_fingerprint(command, path, asked) if key else "",
                 expects=expected_version(call) if command.versioned else None,
             )
-            return await self.store.play(at, wish)
+            done = await self.store.play(at, wish)
+            await self.limits.used(session, done.now_ms + self.store.life_ms)
+            return done
         except Unauthorized:
             raise
         except GameError as error:

@@ -10,6 +10,8 @@ from service.store import keys
 from service.store.connection import guarded
 
 MINUTE_MS = 60_000
+TOLD_AGAIN_MS = 6 * 3_600_000
+MOST_TOLD = 10_000
 
 
 class TooManyRequests(Exception):
@@ -26,6 +28,7 @@ class Limits:
     def __init__(self, redis: Redis, *, creations: int, failures: int, sessions: int) -> None:
         self._redis = redis
         self._creations, self._failures, self._sessions = creations, failures, sessions
+        self._told: dict[str, int] = {}
 
     async def count_creation(self, address: str) -> None:
         """Raises TooManyRequests."""
@@ -55,6 +58,15 @@ class Limits:
         _, count = await guarded(pipeline.execute())
         if self._sessions and count >= self._sessions:
             raise TooManyRequests(3_600)
+        await self.prolong(session, ends_ms)
+
+    async def used(self, session: str, ends_ms: int) -> None:
+        """Keeps a session in the count that somebody uses; told to Redis a few times a day, not with each step."""
+        if self._told.get(session, 0) > ends_ms - TOLD_AGAIN_MS:
+            return
+        if len(self._told) >= MOST_TOLD:
+            self._told.clear()
+        self._told[session] = ends_ms
         await self.prolong(session, ends_ms)
 
     async def prolong(self, session: str, ends_ms: int) -> None:

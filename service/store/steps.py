@@ -100,7 +100,7 @@ class Kept(Struct, frozen=True):
 
 class Store:
     def __init__(self, redis: Redis, chance: Chance, *, life_ms: int, metrics: Metrics | None = None) -> None:
-        self.redis, self.chance, self._life_ms, self._metrics = redis, chance, life_ms, metrics
+        self.redis, self.chance, self.life_ms, self._metrics = redis, chance, life_ms, metrics
         self._read_script, self._commit_script = Script("read.lua"), Script("commit.lua")
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
@@ -221,7 +221,7 @@ class Store:
     # The two scripts.
 
     async def _read(self, at: Seat, wanted: tuple[str, ...], key: str, use: int) -> tuple[Known, bytes | None, int]:
-        arguments = [at.token_field, self._life_ms, use, *wanted]
+        arguments = [at.token_field, self.life_ms, use, *wanted]
         answer = await self._twice(self._read_script, at.session, key, arguments)
         if len(answer) == 1:
             self.forget(at.session)
@@ -244,7 +244,7 @@ class Store:
         self, at: Seat, turn: Turn, known: Known, key: str, kept: bytes, wanted: tuple[str, ...], use: int
     ) -> list[Any]:
         life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
-        head = [at.token_field, turn.version - 1, turn.now_ms, self._life_ms, use, kept, life_ms, LOG_ENTRIES]
+        head = [at.token_field, turn.version - 1, turn.now_ms, self.life_ms, use, kept, life_ms, LOG_ENTRIES]
         answer: list[Any] = await self._twice(
             self._commit_script, at.session, key, [*head, *_writes(turn, known.records), *wanted]
         )

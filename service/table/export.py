@@ -76,6 +76,11 @@ def _record(field: str, value: Any) -> Any:
         raise InvalidValue(f"import.records.{field[:70]}", "other", message=str(error)) from None
 
 
+def _is_run(cards: list[int], first: int) -> bool:
+    """Whether the numbers are `first` and those after it, each once."""
+    return sorted(cards) == list(range(first, first + len(cards)))
+
+
 def _check_owners(records: dict[str, Any]) -> None:
     """Sheets and hits are somebody's who is there, under an id that can be."""
     for field, record in records.items():
@@ -114,7 +119,7 @@ def _check_shown(records: dict[str, Any], now_ms: int) -> None:
     try:
         shown = state.state(turn)
         msgspec.convert(msgspec.to_builtins(shown, str_keys=True), state.TableState, str_keys=True)
-    except (msgspec.ValidationError, GameError, ValueError, TypeError, LookupError) as error:
+    except (msgspec.ValidationError, GameError, ArithmeticError, OSError, ValueError, TypeError, LookupError) as error:
         raise InvalidValue("import.records", "impossible_table", message=str(error)[:200]) from None
 
 
@@ -130,7 +135,7 @@ def _check_decks(records: dict[str, Any]) -> None:
             continue
         cards = [*deck.pile, *deck.discard, *deck.active]
         expected = sum(deck.copies) if deck.copies else decks.game_deck_size(name[2:])
-        whole = sorted(cards) == list(range(deck.first, deck.first + expected)) and min(deck.copies, default=1) > 0
+        whole = len(cards) == expected <= decks.MOST_CARDS and _is_run(cards, deck.first)
         texts = records.get(f"t:{name[2:]}", ())
         if not whole or seen & set(cards) or not set(deck.active.values()) <= {*characters, decks.TABLE}:
             raise InvalidValue(f"import.records.{name}", "cards_astray")

@@ -9,7 +9,7 @@ from service.dice import Source
 from service.systems.burn2d6.action import Stat
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import Composure, Grit, Protection, Threat
-from service.systems.sixd6.healing import Level, RollLimit, TierSize, Timers, Track
+from service.systems.sixd6.healing import MOST_MS, Level, RollLimit, TierSize, Timers, Track
 from service.table.audience import Role, Visibility
 from service.words import Lang
 
@@ -44,6 +44,9 @@ class TableSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provided_faces: ProvidedFaces = ProvidedFaces.EVERYONE
 
 
+Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
+
+
 class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Field `head`."""
 
@@ -51,15 +54,15 @@ class Head(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str | None = None
     lang: Lang = Lang.EN
     settings: TableSettings = TableSettings()
-    created_ms: int
+    created_ms: Milliseconds
 
 
 class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Field `counts`: what an undo never takes back."""
 
-    next_card: int = 1
+    next_card: Annotated[int, Meta(ge=1, le=MOST_MS)] = 1
     """Number of the next card instance: never used twice in a session's life."""
-    next_character: int = 1
+    next_character: Annotated[int, Meta(ge=1, le=MOST_MS)] = 1
     keys: dict[int, int] = field(default_factory=dict)
     """Idempotency keys taken, by hour since the epoch, for the quota."""
 
@@ -67,8 +70,8 @@ class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Clock(Struct, frozen=True, omit_defaults=True):
     """Field `clock` (R17). Session time is `elapsed_ms`, plus real time since `since_ms` while it runs."""
 
-    elapsed_ms: int = 0
-    since_ms: int | None = None
+    elapsed_ms: Milliseconds = 0
+    since_ms: Milliseconds | None = None
 
 
 class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,9 +108,9 @@ class Secret(Struct, frozen=True):
 class Deck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Field `d:` + its id. Cards are numbers, `first` and up; an instance's id is the deck's id, a hyphen, its number."""
 
-    first: int
+    first: Annotated[int, Meta(ge=1, le=MOST_MS)]
     name: str | None = None
-    copies: tuple[int, ...] = ()
+    copies: tuple[Annotated[int, Meta(ge=1, le=500)], ...] = ()
     """Copies of each of an own deck's cards; empty for the game's decks, which have one of each."""
     pile: tuple[int, ...] = ()
     """Top first."""

@@ -11,6 +11,10 @@ from service.errors import HealingCooldown, HealingWindowFull, NothingToHeal, Ti
 from service.systems.sixd6.pool import SUCCESSES, BaseDice, PoolDie, RedDice, throw_pool
 
 TWO_HOURS_MS = 7_200_000
+MOST_MS = 100_000_000_000_000
+"""Beyond every time that a table can reach; the bound is there for records that come from elsewhere."""
+
+SessionTime = Annotated[int, Meta(ge=-MOST_MS, le=MOST_MS)]
 
 Level = Annotated[int, Meta(ge=0, le=1_000, description="Points on a track.")]
 TierSize = Annotated[int, Meta(ge=1, le=20, description="Points that make a tier (R16).")]
@@ -40,8 +44,8 @@ TRACK_HEALED = {Care.TREAT_DAMAGE: Track.DAMAGE, Care.CALM_SELF: Track.TRAUMA, C
 class Window(Struct, frozen=True):
     """R15: opened by the first roll on a track; `healed` points so far, a tier at most."""
 
-    opened_ms: int
-    healed: int = 0
+    opened_ms: SessionTime
+    healed: Annotated[int, Meta(ge=0, le=1_000)] = 0
 
     @property
     def closes_ms(self) -> int:
@@ -51,7 +55,7 @@ class Window(Struct, frozen=True):
 class Timers(Struct, frozen=True, omit_defaults=True):
     """What a patient's limits are counted from."""
 
-    rolled_ms: dict[Care, int] = field(default_factory=dict)
+    rolled_ms: dict[Care, SessionTime] = field(default_factory=dict)
     windows: dict[Track, Window] = field(default_factory=dict)
 
 
