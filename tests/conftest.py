@@ -1,10 +1,15 @@
 """A real Redis, and the whole service over it: in this process, and as processes of its own."""
 
 import pytest
+from hypothesis import settings
 from redis.asyncio import Redis
 
 from service.store.embedded import EmbeddedServer
 from tests.live import Service, Table, in_process
+
+# A busy machine is slow now and then; no test is about time.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ HEADERS = [
     (b"vary", b"Accept, Accept-Language"),
 ]
 SIGN_OF_LIFE = b": \n\n"
+CANCEL_AGAIN_S = 0.05
 
 # Events after which the follower's own token may be gone.
 ABOUT_TOKENS = frozenset({"token.deleted", "undo"})
@@ -58,9 +59,7 @@ class EventStream:
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (sending, leaving):
-                task.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await asyncio.gather(_ended(sending), _ended(leaving))
         with contextlib.suppress(Exception):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -79,6 +78,13 @@ class EventStream:
             return
         finally:
             await self._follow.aclose()  # type: ignore[attr-defined]
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancelled until it ends: before Python 3.12, asyncio.wait_for in the client of Redis can lose a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CANCEL_AGAIN_S)
 
 
 async def _gone(receive: Any) -> None:

@@ -113,10 +113,6 @@ async def in_flight(table, service):
     assert deck["draw_pile"] == 60 - len(logged)
 
 
-KNOWN = pytest.mark.xfail(strict=True, reason="workers outlive a main process that is killed alone")
-
-
-@KNOWN
 def test_workers_end_with_a_main_process_that_is_killed_alone(tmp_path):
     service = Service(tmp_path, workers=1).start()
     try:

@@ -52,3 +52,7 @@ def test_burns_taken_and_overflow_are_the_points(burn_max, data):
     assert wound.defeated == (wound.burns == burn_max)
     assert not wound.overflow or wound.defeated
     assert msgspec.json.decode(msgspec.json.encode(wound), type=OpponentWound) == wound
+
+
+def test_an_opponent_starts_without_burns():
+    assert burn_opponent(OpponentHit(burn_max=5, points=2)).burns == 2
