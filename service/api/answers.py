@@ -1,5 +1,6 @@
 """What every answer carries beside the facts of its rule."""
 
+import re
 from typing import Annotated, Any, TypeVar
 
 import regex
@@ -96,6 +97,14 @@ def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:
 
 def labelled(sentence: str, label: str | None, words: Words) -> str:
     return words("say.label", label=label, sentence=sentence) if label else sentence
+
+
+TOKEN = re.compile(r"ember_(gm|player|chat|observer)_[\w-]+")
+
+
+def without_tokens(text: str) -> str:
+    """A token that somebody put where none belongs is not said again, and reaches no log."""
+    return TOKEN.sub(r"ember_\1_…", text)
 
 
 GRAPHEME = regex.compile(r"\X")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from service.api.answers import without_tokens
 from service.api.problems import Refusal
 from service.metrics import Metrics
 from service.settings import Settings
@@ -145,4 +146,4 @@ def _too_much(scope: Scope) -> Refusal | None:
 
 def _shown_path(scope: Scope) -> str:
     """The path without its query, which may hold a token, and without what could forge a line of the log."""
-    return ascii(scope["path"])[1:-1][:300]
+    return ascii(without_tokens(scope["path"]))[1:-1][:300]

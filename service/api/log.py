@@ -204,7 +204,9 @@ EventPage = joined(
 
 def worded(entry: Entry, token: Token, words: Words) -> Any | None:
     """The event for its reader; None where it is not for this one at all."""
-    event, kind = entry.event, KINDS[entry.event.type]
+    event, kind = entry.event, KINDS.get(entry.event.type)
+    if kind is None:  # of a newer version, beside which this one still runs
+        return None
     if kind.gm_only and token.role is not Role.GM:
         return None
     mine = event.actor.token == token.id

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct, field
 
-from service.api.answers import Text
+from service.api.answers import Text, without_tokens
 from service.dice import FacesMismatch, Throw
 from service.errors import (
     BurnTooLarge,
@@ -263,11 +263,11 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
         title=words(f"problem.{refusal.code}.title"),
         status=refusal.status,
         detail=(detail + first)[:2_000],
-        instance=path[:8_192],
+        instance=without_tokens(path)[:8_192],
         lang=words.lang,
         text=(detail + first)[:2_000],
         errors=faults,
-        **refusal.members,
+        **{name: harmless(each) if isinstance(each, str) else each for name, each in refusal.members.items()},
     )
 
 
@@ -276,7 +276,7 @@ CONTROLS = re.compile(f"[{CONTROL}]")
 
 def harmless(text: str) -> str:
     """What a caller sent, as it may be said again: nothing in it breaks a line or turns the writing direction."""
-    return CONTROLS.sub("\ufffd", text)
+    return without_tokens(CONTROLS.sub("\ufffd", text))
 
 
 def _fault(words: Words, problem: str, data: Mapping[str, object]) -> str:

@@ -3,9 +3,13 @@
 import itertools
 import logging
 
+import msgspec
 import pytest
 
 from service import logs
+from service.store import keys
+from service.systems.sixd6 import complications
+from service.words import Lang
 from tests.live import Table, in_process, until
 
 pytestmark = pytest.mark.anyio
@@ -123,17 +127,40 @@ async def test_a_secret_roll_deals_no_cards(table):
     assert (await table.get("/decks/light"))["draw_pile"] == 43
 
 
-@pytest.mark.parametrize("visibility", ["gm", "blind", "self"])
-async def test_a_secret_draw_is_redacted_in_answers_and_in_the_log(table, visibility):
-    drawn = await table.ask("POST /decks/light/draws", {"count": 3, "visibility": visibility})
-    cards = {each for card in drawn.json()["cards"] for each in (card["id"], card["card"], card["name"], card["effect"])}
-    event = drawn.json()["event"]
-    own = await table.ask("POST /decks/light/draws", {"count": 3, "visibility": visibility}, by="chat")
-    assert set(own.json()) == {"redacted", "visibility", "public_text", "event", "text", "lang"}
-    for reader in ("player", "chat", "observer"):
-        for page in (f"/events/{event}", "/events", "/events?format=text", f"/events/{event}?format=text"):
-            said = (await table.ask(f"GET {page}", by=reader)).text
-            assert not [each for each in cards if each in said]
+@pytest.mark.parametrize("holder", [{"character": "zoe"}, {"table": True}])
+@pytest.mark.parametrize(("roller", "visibility", "seen_by"), SEES)
+async def test_a_secret_draw_is_found_only_where_it_may_be_seen(redis, table, holder, roller, visibility, seen_by):
+    answer = await table.ask("POST /decks/light/draws", {"count": 3, "visibility": visibility, **holder}, by=roller)
+    event = answer.json()["event"]
+    if roller not in seen_by:
+        assert set(answer.json()) == {"redacted", "visibility", "public_text", "event", "text", "lang"}
+    cards = [told async for told in what_names_active_cards(redis, table)]
+    assert len(cards) == 15
+    for reader in set(READERS) - seen_by - ({"chat"} if roller == "chat" else set()):
+        async for page, said in everything_read(table, reader, event):
+            assert not [each for each in cards if each in said], (reader, page)
+
+
+@pytest.mark.xfail(strict=True, reason="in /state, /cards and /quick a chat is shown what it drew in secret")
+@pytest.mark.parametrize("visibility", ["gm", "self"])
+async def test_a_chat_is_never_shown_a_card_that_it_drew_in_secret(redis, table, visibility):
+    secret = {"character": "zoe", "visibility": visibility}
+    event = (await table.ask("POST /decks/light/draws", secret, by="chat")).json()["event"]
+    cards = [told async for told in what_names_active_cards(redis, table)]
+    quick = f"/v1/quick/{table.id}/cards"
+    pages = [("/quick", (await table.client.get(quick, params={"token": table.tokens["chat"]})).text)]
+    pages += [each async for each in everything_read(table, "chat", event)]
+    assert not [page for page, said in pages if any(each in said for each in cards)]
+
+
+async def what_names_active_cards(redis, table):
+    """Ids, names and effects, from the store: some of these draws are seen by nobody whole."""
+    deck = msgspec.json.decode(await redis.hget(keys.session(table.id), "d:light"))
+    texts = list(complications.cards(complications.Deck.LIGHT).values())
+    for number in map(int, deck["active"]):
+        worded = [texts[number - deck["first"]].worded(lang) for lang in Lang]
+        for told in (f'"light-{number}"', *(part for each in worded for part in (each.name, each.effect))):
+            yield told
 
 
 async def test_a_key_that_is_asked_again_tells_its_reader_no_more(table):
@@ -215,11 +242,9 @@ async def test_a_token_in_a_body_is_not_logged(logged, line, body):
         assert token not in log()
 
 
-KNOWN = pytest.mark.xfail(strict=True, reason="paths are logged, and said again, as they came")
 IN_PATHS = ["DELETE /tokens/{}", "GET /characters/{}", "GET /decks/{}", "GET /events/{}", "GET /no-such-place/{}"]
 
 
-@KNOWN
 @pytest.mark.parametrize("line", IN_PATHS)
 async def test_a_token_in_a_path_is_not_logged(logged, line):
     table, log = logged
@@ -229,7 +254,6 @@ async def test_a_token_in_a_path_is_not_logged(logged, line):
         assert token not in log()
 
 
-@KNOWN
 @pytest.mark.parametrize("line", IN_PATHS)
 async def test_a_token_in_a_path_is_not_said_again(table, line):
     for token in table.tokens.values():

@@ -311,3 +311,10 @@ async def test_members_of_a_newer_version_are_tolerated_on_every_page(table, adm
     for page in ("", "/state", "/characters", "/characters/zoe", "/decks", "/decks/light", "/cards", "/clock", "/tokens"):
         await table.get(page)
     assert await pile_after_draw(table) == 41
+
+
+async def test_an_event_of_a_newer_version_does_not_hide_the_others(table, admin):
+    await table.ask(DRAW, {})
+    newer = {"type": "of.a.newer.version", "at_ms": 0, "elapsed_ms": 0, "actor": {"role": "gm", "token": "x"}, "data": {}}
+    await admin.xadd(keys.log(table.id), {"event": msgspec.json.encode(newer), "before": "{}"}, id="99-0")
+    assert "cards.drawn" in [event["type"] for event in (await table.get("/events"))["events"]]
