@@ -131,6 +131,8 @@ def placed(refusal: Refusal, call: Call) -> Refusal:
     def place(at: str) -> str:
         if "." in at or at in ("body", "query"):
             return at
+        if at == "sheet":  # it lies below its character
+            return "path.character"
         if at == "token":
             return "query.token" if in_url else "header.Authorization"
         return f"path.{at}" if f"{{{at}:" in call.operation.path else f"{call.place}.{at}"

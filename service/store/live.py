@@ -56,6 +56,8 @@ class Live:
         self._channels: dict[str, Channel] = {}
         self._redis: Redis | None = None
         self._pubsub: Any = None
+        self._subscribing = asyncio.Lock()
+        """Two at once would each get a connection."""
         self._reader: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
@@ -106,19 +108,22 @@ class Live:
         channel.followers -= 1
         if not channel.followers and self._channels.get(channel.session) is channel:
             del self._channels[channel.session]
-            with contextlib.suppress(*FAULTS):
-                await self._pubsub.unsubscribe(keys.log(channel.session))
+            async with self._subscribing:
+                if channel.session not in self._channels:
+                    with contextlib.suppress(*FAULTS):
+                        await self._pubsub.unsubscribe(keys.log(channel.session))
 
     async def _listen(self, channel: Channel) -> None:
         if self._redis is None:
             self._redis = self._connect()
             self._pubsub = self._redis.pubsub()
-        if not channel.heard:
-            try:
-                await self._pubsub.subscribe(keys.log(channel.session))
-            except FAULTS as error:
-                raise StoreUnavailable(str(error)) from error
-            channel.heard = True
+        async with self._subscribing:
+            if not channel.heard:
+                try:
+                    await self._pubsub.subscribe(keys.log(channel.session))
+                except FAULTS as error:
+                    raise StoreUnavailable(str(error)) from error
+                channel.heard = True
         if self._reader is None or self._reader.done():
             self._reader = asyncio.create_task(self._read())
 

@@ -75,13 +75,13 @@ SAID = {
     "en": [
         "Ogre: burned 0/5. Adds 1 die to actions.",
         "Zoé: burned Move 0/7, Soul 3/4, Eyes 0/8, Heart 0/5, and Jetpack 0/3. Surge available.",
-        "Failure: 15 > 7. Dice: 6 5 4.",
-        "Success: 5 < 8. 1 point burned (1 of 8). Dice: 5. Jetpack: 1 point burned. Ogre takes 3 burns (3/5).",
-        "Success: 3 < 7. Surge spent. Dice: 3.",
+        "Zoé (Move) — Failure: 15 > 7. Dice: 6 5 4.",
+        "Zoé (Eyes) — Success: 5 < 8. 1 point burned (1 of 8). Dice: 5. Jetpack: 1 point burned. Ogre takes 3 burns (3/5).",
+        "Zoé (Move) — Success: 3 < 7. Surge spent. Dice: 3.",
         "Zoé — Burned: Soul 1 and Jetpack 1. Burned out: Soul. One more die on later actions. 2 points find no room.",
-        "Failure: 6 > 5. 1 point burned (1 of 5). Surge regained. Dice: 6.",
+        "Zoé (Heart) — Failure: 6 > 5. 1 point burned (1 of 5). Surge regained. Dice: 6.",
         "Zoé spends the surge to bend the story.",
-        "Success: 7 < 8. Dice: 2 1 1 3. Ogre takes 2 burns (5/5). Ogre is defeated. 2 points find no room.",
+        "Zoé (Eyes) — Success: 7 < 8. Dice: 2 1 1 3. Ogre takes 2 burns (5/5). Ogre is defeated. 2 points find no room.",
         "Zoé — 9 build points. (Burns on stats 3 × 1, on slots 2 × 1, stats burned out 1 × 4.) "
         "The story is over: its count starts again.",
         "Ogre takes 0 burns (5/5). Ogre is defeated. 1 point finds no room.",
@@ -92,15 +92,15 @@ SAID = {
     "fr": [
         "Ogre\u202f: brûlures 0/5. Ajoute 1 dé aux actions.",
         "Zoé\u202f: brûlures Move 0/7, Soul 3/4, Eyes 0/8, Heart 0/5 et Jetpack 0/3. Surge disponible.",
-        "Échec\u202f: 15 > 7. Dés\u202f: 6 5 4.",
-        "Réussite\u202f: 5 < 8. 1 point brûlé (1 sur 8). Dés\u202f: 5. Jetpack\u202f: 1 point brûlé. "
+        "Zoé (Move) — Échec\u202f: 15 > 7. Dés\u202f: 6 5 4.",
+        "Zoé (Eyes) — Réussite\u202f: 5 < 8. 1 point brûlé (1 sur 8). Dés\u202f: 5. Jetpack\u202f: 1 point brûlé. "
         "Ogre subit 3 brûlures (3/5).",
-        "Réussite\u202f: 3 < 7. Surge dépensé. Dés\u202f: 3.",
+        "Zoé (Move) — Réussite\u202f: 3 < 7. Surge dépensé. Dés\u202f: 3.",
         "Zoé — Brûlé\u202f: Soul 1 et Jetpack 1. Entièrement brûlé\u202f: Soul. Un dé de plus aux prochaines actions. "
         "2 points ne trouvent pas de place.",
-        "Échec\u202f: 6 > 5. 1 point brûlé (1 sur 5). Surge regagné. Dés\u202f: 6.",
+        "Zoé (Heart) — Échec\u202f: 6 > 5. 1 point brûlé (1 sur 5). Surge regagné. Dés\u202f: 6.",
         "Zoé dépense son Surge pour infléchir l’histoire.",
-        "Réussite\u202f: 7 < 8. Dés\u202f: 2 1 1 3. Ogre subit 2 brûlures (5/5). Ogre est hors de combat. "
+        "Zoé (Eyes) — Réussite\u202f: 7 < 8. Dés\u202f: 2 1 1 3. Ogre subit 2 brûlures (5/5). Ogre est hors de combat. "
         "2 points ne trouvent pas de place.",
         "Zoé — 9 points de construction. (Brûlures de stats 3 × 1, de slots 2 × 1, stats entièrement brûlées 1 × 4.) "
         "L’histoire est finie\u202f: son décompte repart de zéro.",
@@ -197,7 +197,7 @@ REFUSED = [
     (f"POST {ZOE}/rolls", {"stat": "body"}, 422, "invalid-request", "body.stat"),
     (f"POST {ZOE}/rolls", {"stat": "move", "opponent_burns": 2}, 422, "invalid-request", "body.opponent"),
     (f"POST {ZOE}/rolls", {"stat": "move", "faces": [1]}, 422, "faces-mismatch", "body.faces[1]"),
-    (f"POST {ZOE}/rolls", {"stat": "move", "opponent": "ogra"}, 404, "not-found", "path.opponent"),
+    (f"POST {ZOE}/rolls", {"stat": "move", "opponent": "ogra"}, 404, "not-found", "body.opponent"),
     (f"POST {ZOE}/damage", {"hit": {"sword": 1}}, 422, "invalid-request", "body.hit.sword"),
     (f"POST {ZOE}/damage", {"hit": {}}, 422, "invalid-request", "body.hit"),
     (f"PATCH {ZOE}", {"adjust": {"soul": -4}}, 422, "invalid-request", "body.adjust.soul"),
@@ -206,8 +206,8 @@ REFUSED = [
     (f"PUT {ZOE}", {"stats": {}}, 422, "invalid-request", "body.stats"),
     (f"PUT {ZOE}", {**SHEET, "slots": [{"name": "MOVE", "value": 1}]}, 422, "invalid-request", "body.slots[0].name"),
     (f"PUT {ZOE}", {**SHEET, "slots": [{"name": "a", "value": 1}] * 5}, 422, "invalid-request", "body.slots"),
-    (f"POST {MAX}/rolls", {"stat": "move"}, 404, "not-found", "path.sheet"),
-    (f"GET {MAX}", None, 404, "not-found", "path.sheet"),
+    (f"POST {MAX}/rolls", {"stat": "move"}, 404, "not-found", "path.character"),
+    (f"GET {MAX}", None, 404, "not-found", "path.character"),
     ("GET /opponents/ogra", None, 404, "not-found", "path.opponent"),
     ("POST /opponents", {"name": "OGRE", "burn_max": 1}, 422, "invalid-request", "body.name"),
     ("POST /opponents/ogre/burns", {"points": 0}, 422, "invalid-request", "body.points"),

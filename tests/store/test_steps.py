@@ -21,7 +21,7 @@ from service.table.characters import CharacterFacts
 from service.table.clock import ClockAction
 from service.table.decks import Drawn
 from service.table.records import Counts, Head, Token
-from service.table.session import SessionFacts
+from service.table.session import SessionFacts, TokenFacts
 from service.table.turn import EVERYTHING
 
 pytestmark = pytest.mark.anyio
@@ -278,6 +278,15 @@ async def test_a_session_has_room_for_a_thousand_keys_a_day(store, other, redis,
     assert (await other.play(at, draw(key="last", fingerprint="draw one"))).facts == last.facts
     assert not (await store.play(at, draw())).replayed
     assert sum((await field(redis, at, "counts"))["keys"].values()) == 1_000
+
+
+async def test_a_token_that_was_revoked_elsewhere_is_not_even_given_its_own_replies(store, other, at):
+    player, wish = seat(at.session, "player"), draw(key="k", fingerprint="draw one")
+    await store.play(player, wish)
+    await other.play(at, Wish(play=lambda turn: session.revoke(turn, "player"), facts=TokenFacts, wants=(EVERYTHING,)))
+    for _ in range(2):
+        with pytest.raises(Unauthorized):
+            await store.play(player, wish)
 
 
 # Lives.
