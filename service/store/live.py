@@ -65,11 +65,15 @@ class Live:
     def followers(self) -> int:
         return sum(channel.followers for channel in self._channels.values())
 
-    async def close(self) -> None:
+    def end(self) -> None:
         """Ends every stream: the service is about to stop."""
         self._closing.set()
         for channel in self._channels.values():
             channel.wake()
+
+    async def close(self) -> None:
+        """Ends every stream, and the connection."""
+        self.end()
         if self._reader:
             self._reader.cancel()
         if self._redis:
@@ -109,7 +113,7 @@ class Live:
         if not channel.followers and self._channels.get(channel.session) is channel:
             del self._channels[channel.session]
             async with self._subscribing:
-                if channel.session not in self._channels:
+                if channel.session not in self._channels and not self._closing.is_set():
                     with contextlib.suppress(*FAULTS):
                         await self._pubsub.unsubscribe(keys.log(channel.session))
 
