@@ -346,10 +346,16 @@ def _reader(info: inspect.Type, spoken: Spoken) -> Callable[[str], object]:
         case inspect.EnumType(cls=enum):
             return spoken.reader(enum)
         case inspect.ListType(item_type=item) | inspect.FrozenSetType(item_type=item):
-            read = _reader(item, spoken)
-            return lambda text: [read(each) for each in text.split(",")]
+            read, unlike = _reader(item, spoken), isinstance(info, inspect.FrozenSetType)
+            return lambda text: _listed([read(each) for each in text.split(",")], unlike=unlike)
         case _:
             return str
+
+
+def _listed(items: list[object], *, unlike: bool) -> list[object]:
+    if unlike and len(set(items)) < len(items):
+        raise Unreadable("repeated")
+    return items
 
 
 CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)")

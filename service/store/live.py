@@ -85,6 +85,8 @@ class Live:
 
         Ends when the session is deleted or the service stops.
         """
+        if self._closing.is_set():
+            return
         channel = self._channels.setdefault(session, Channel(session, cursor))
         channel.followers += 1
         try:

@@ -13,9 +13,10 @@ from redis.asyncio import Redis
 
 from service.__main__ import STOP_S
 from service.api import log
-from service.api.stream import Reset
+from service.api.stream import EventStream, Reset
 from service.app import tables
 from service.dice import SystemDice
+from service.errors import Unauthorized
 from service.store import keys, live, steps
 from service.store.log import Entry
 from service.table.records import Event
@@ -244,23 +245,22 @@ async def test_a_token_that_is_undone_hears_no_more(table):
         assert await listener.rest() == []
 
 
-async def test_events_after_the_revocation_are_not_sent_with_it(table):
-    """Cut off over both: they come in one piece."""
-    minted = await table.mint("overlay", "observer")
-    (before,) = await draw(table)
-    async with Listener(table, "overlay") as listener:
-        pass
-    app = Listener(table, "overlay", after=str(int(before) - 1))
-    app_started = asyncio.create_task(app.__aenter__())
-    await table.ask(f"DELETE /tokens/{minted['id']}")
-    await draw(table)
-    await app_started
-    if app.status == 200:
-        assert set(ids(await app.rest())) <= {before}
-    else:
-        assert app.status == 401
-    await app.leave()
-    assert listener.status == 200
+async def test_events_after_the_revocation_are_not_sent_with_it():
+    """A slow listener gets many at once."""
+
+    async def follow():
+        told = (msgspec.structs.replace(BEGUN.events[0], type=type_) for type_ in ("token.deleted", "clock.changed"))
+        yield [Entry(str(at), event, b"{}") for at, event in enumerate(told, 2)]
+
+    async def revoked():
+        raise Unauthorized
+
+    async def send(message):
+        sent.append(message.get("body"))
+
+    sent = []
+    await EventStream(follow(), lambda entry: b"{}", revoked, revoked)({}, asyncio.Event().wait, send)
+    assert sent == [None, b": \n\n", b""]
 
 
 async def test_a_deleted_session_ends_all_streams(table):
@@ -465,6 +465,17 @@ async def test_connections_do_not_grow_with_the_listeners(table, redis):
             counted.append(await connections(redis))
     assert counted[1]["pubsub"] == counted[0]["pubsub"]
     assert counted[1]["others"] <= counted[0]["others"]
+
+
+async def test_many_who_begin_at_once_share_the_connection(redis, redis_url):
+    async with in_process(redis_url) as client, AsyncExitStack() as stack:
+        before = (await connections(redis))["pubsub"]
+        tables = [await Table.open(client) for _ in range(4)]
+        begun = (stack.enter_async_context(Listener(table)) for table in tables * 3)
+        listeners = await asyncio.gather(*begun)
+        happened = [await draw(table) for table in tables]
+        assert [ids(await each.events(1)) for each in listeners] == happened * 3
+        assert (await connections(redis))["pubsub"] == before + 1
 
 
 # Beside the whole service, on four workers.
