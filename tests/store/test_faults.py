@@ -238,7 +238,7 @@ async def test_a_full_redis_is_503_nothing_changed_and_back_by_itself(table, adm
     assert await pile_after_draw(table) == 42
 
 
-async def test_a_full_redis_still_deletes(table, admin):
+async def test_a_full_redis_deletes_a_session_or_refuses_to(table, admin):
     await admin.config_set("maxmemory", 1)
     try:
         answer = await table.ask("DELETE ")
