@@ -33,11 +33,19 @@ def until(happened: Callable[[], Any], within_s: float = END_S) -> Any:
 # In this process.
 
 
+class Transport(httpx.ASGITransport):
+    """Straight to an application. httpx's timeouts do not reach that far."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        async with asyncio.timeout(END_S):
+            return await super().handle_async_request(request)
+
+
 @asynccontextmanager
 async def in_process(redis_url: str, **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an application in this process and on this event loop."""
     app = create_app(Settings(**{"redis_url": redis_url, "access_log": False, **settings}))
-    async with _lifespan(app), httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://emberdice") as client:
+    async with _lifespan(app), httpx.AsyncClient(transport=Transport(app), base_url="http://emberdice") as client:
         yield client
 
 
@@ -52,7 +60,7 @@ async def _lifespan(app: Any) -> AsyncIterator[None]:
         yield
     finally:
         await told.put({"type": "lifespan.shutdown"})
-        await running
+        await asyncio.wait_for(running, END_S)
 
 
 class Table:
@@ -138,7 +146,11 @@ class Service:
                 stderr=log,
                 start_new_session=True,
             )
-        until(self.is_ready, READY_S)
+        try:
+            until(self.is_ready, READY_S)
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def is_ready(self) -> bool:
@@ -217,7 +229,7 @@ class Proxy:
         except (asyncio.CancelledError, OSError):
             pass
         finally:
-            await _closed(writer)
+            writer.close()
             self._lines.discard(line)
 
     async def _line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -228,10 +240,10 @@ class Proxy:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            redis_writer.close()
             for way in both:
                 way.cancel()
             await asyncio.gather(*both, return_exceptions=True)
-            await _closed(redis_writer)
 
     async def _asked(self, reader: asyncio.StreamReader, redis: asyncio.StreamWriter, lost: asyncio.Event) -> None:
         while said := await reader.read(65_536):
@@ -253,9 +265,3 @@ class Proxy:
     async def _hold_up(self) -> None:
         await asyncio.sleep(self.delay_s)
         await self.speaks.wait()
-
-
-async def _closed(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-    with suppress(OSError, asyncio.CancelledError):
-        await writer.wait_closed()

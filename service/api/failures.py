@@ -84,7 +84,9 @@ class Failures:
         return Ready(self.refused(request, refusal))
 
     def of_store(self, request: Request[Any, Any, Any], error: StoreUnavailable | Busy) -> Response[Any]:
-        log.warning("request %s: %s", request.scope.get("request_id", "-"), error or "too many steps of one session at once")
+        log.warning(
+            "request %s: %s", request.scope.get("request_id", "-"), str(error) or "too many steps of one session at once"
+        )
         code = "busy" if isinstance(error, Busy) else "store-unavailable"
         return Ready(self.refused(request, Refusal(code, headers={"Retry-After": "1"})))
 

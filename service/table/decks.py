@@ -239,7 +239,9 @@ def seen_by(turn: Turn, deck: Deck) -> tuple[int, ...]:
 
 
 def _sees(turn: Turn, secret: Secret) -> bool:
-    return sees(secret.visibility, role=turn.token.role, is_roller=turn.token.id == secret.roller)
+    """A chat is never shown a secret, its own included: what it reads is posted."""
+    is_roller = turn.token.id == secret.roller
+    return turn.token.role is not Role.CHAT and sees(secret.visibility, role=turn.token.role, is_roller=is_roller)
 
 
 def deal(turn: Turn, identifier: str, count: int, holder: str) -> tuple[tuple[DealtCard, ...], int]:

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.anyio
 
 # Faces that make numbers which occur nowhere else: 6 sixes in each of 9 waves, then 6 fives: 60 dice, 60 successes.
 FACES = [6] * 54 + [5] * 6
-LABEL = "Perception-31337"
+LABEL = "Perception-of-a-secret"
 MEMBERS = ['"face"', '"dice"', '"sides"', '"wave"', '"successes"', '"margin"', '"outcome"', '"complications"', '"truncated"']
-TOLD = [LABEL, "31337", "60 success", "60 succès", "Dice: 6", "Dés", *MEMBERS]
+TOLD = [LABEL, "60 success", "60 succès", "Dice: 6", "Dés", *MEMBERS]
 
 ROLL = ("POST /characters/zoe/sixd6/rolls", {"base": 6, "difficulty": "hard", "label": LABEL, "faces": FACES})
 AT_TABLE = ("POST /sixd6/rolls", {"base": 6, "difficulty": "hard", "label": LABEL, "faces": FACES})
@@ -141,7 +141,6 @@ async def test_a_secret_draw_is_found_only_where_it_may_be_seen(redis, table, ho
             assert not [each for each in cards if each in said], (reader, page)
 
 
-@pytest.mark.xfail(strict=True, reason="in /state, /cards and /quick a chat is shown what it drew in secret")
 @pytest.mark.parametrize("visibility", ["gm", "self"])
 async def test_a_chat_is_never_shown_a_card_that_it_drew_in_secret(redis, table, visibility):
     secret = {"character": "zoe", "visibility": visibility}
