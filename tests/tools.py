@@ -1,4 +1,4 @@
-"""Tools of the system that some tests need: a browser, a Java. Without them such a test is skipped; with CI=true it fails."""
+"""System tools that some tests need, such as a browser. Without them a test is skipped; with CI=true it fails."""
 
 import os
 import shutil
