@@ -8,7 +8,7 @@ import msgspec
 from service.api.parts import PLACES
 from service.api.problems import Place, Refusal, problem_of, refusal_of
 from service.app import MESSAGES
-from service.dice import FacesMismatch, Kind, Throw
+from service.dice import DieKind, FacesMismatch, Throw
 from service.errors import (
     BurnTooLarge,
     CannotUndo,
@@ -68,7 +68,7 @@ SAID: dict[str, GameError | Refusal] = {
     "headers-too-large": Refusal("headers-too-large", most=32_768),
     "unsupported-media-type": Refusal("unsupported-media-type", accepted="application/json"),
     "invalid-request": Refusal("invalid-request", faults=((f"{BODY}.base", "too_high", {"most": 6}),)),
-    "faces-mismatch": FacesMismatch(at=6, needed=(Throw(6, Kind.BASE, 1, 1),)),
+    "faces-mismatch": FacesMismatch(at=6, needed=(Throw(6, DieKind.BASE, 1, 1),)),
     "wasted-burn": WastedBurn(removed=3, useful=1),
     "burn-too-large": BurnTooLarge("burn_stat", wanted=4, left=2),
     "out-of-action": OutOfAction(2),

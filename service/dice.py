@@ -16,14 +16,14 @@ MOST_DICE = 1_000
 """A pool stops rerolling its sixes here (A2)."""
 
 
-class Kind(StrEnum):
+class DieKind(StrEnum):
     BASE = "base"
     RED = "red"
     DAMAGE = "damage"
     ACTION = "action"
 
 
-class Source(StrEnum):
+class FacesSource(StrEnum):
     """Where the faces of an answer came from."""
 
     SERVICE = "service"
@@ -35,7 +35,7 @@ class Throw(Struct, frozen=True):
     """Like dice that leave the hand together. Wave 0 is the first throw, wave n the rerolls that wave n-1 earned."""
 
     sides: Annotated[int, Meta(ge=2, le=12)]
-    kind: Kind
+    kind: DieKind
     wave: Annotated[int, Meta(ge=0, le=MOST_DICE)]
     count: Annotated[int, Meta(ge=1, le=MOST_DICE)]
 
@@ -136,13 +136,13 @@ class GivenFaces(Dice):
         self._rolled_rest = True
         return self._rest.throw(*missing)
 
-    def finish(self) -> Source:
+    def finish(self) -> FacesSource:
         """Where the faces came from. Raises FacesMismatch, with nothing needed, when some were left over."""
         if self._used < len(self._faces):
             raise FacesMismatch(at=self._used, needed=())
         if not self._rolled_rest:
-            return Source.PROVIDED if self._faces or self._rest is None else Source.SERVICE
-        return Source.MIXED if self._used else Source.SERVICE
+            return FacesSource.PROVIDED if self._faces or self._rest is None else FacesSource.SERVICE
+        return FacesSource.MIXED if self._used else FacesSource.SERVICE
 
 
 def _needed(throw: Throw, had: int, later: tuple[Throw, ...]) -> tuple[Throw, ...]:

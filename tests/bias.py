@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from service.dice import Kind, SystemDice, Throw
+from service.dice import DieKind, SystemDice, Throw
 
 ROLLS = 600_000
 A_THROW = 1_000
@@ -18,7 +18,7 @@ def chi_squared_tail(statistic: float, freedom: int) -> float:
 
 def faces(sides: int) -> Counter[int]:
     dice = SystemDice()
-    throws = [Throw(sides, Kind.ACTION, 0, A_THROW)] * (ROLLS // A_THROW)
+    throws = [Throw(sides, DieKind.ACTION, 0, A_THROW)] * (ROLLS // A_THROW)
     return Counter(face for throw in throws for face in dice.throw(throw))
 
 

@@ -6,11 +6,11 @@ from itertools import permutations, product
 
 import pytest
 
-from service.dice import Chance, Dice, FacesMismatch, GivenFaces, Kind, Source, SystemDice, Tape, Throw
+from service.dice import Chance, Dice, DieKind, FacesMismatch, FacesSource, GivenFaces, SystemDice, Tape, Throw
 
-DAMAGE = Throw(8, Kind.DAMAGE, 0, 1)
-BASE = Throw(6, Kind.BASE, 0, 3)
-RED = Throw(6, Kind.RED, 0, 2)
+DAMAGE = Throw(8, DieKind.DAMAGE, 0, 1)
+BASE = Throw(6, DieKind.BASE, 0, 3)
+RED = Throw(6, DieKind.RED, 0, 2)
 
 
 class Rest(Dice):
@@ -27,7 +27,7 @@ class Rest(Dice):
 def test_system_dice_ask_the_operating_system_for_each_die_by_its_sides(monkeypatch):
     asked = []
     monkeypatch.setattr(secrets, "randbelow", lambda bound: asked.append(bound) or bound - 1)
-    assert SystemDice().throw(DAMAGE, BASE, Throw(10, Kind.ACTION, 0, 1)) == [8, 6, 6, 6, 10]
+    assert SystemDice().throw(DAMAGE, BASE, Throw(10, DieKind.ACTION, 0, 1)) == [8, 6, 6, 6, 10]
     assert asked == [8, 6, 6, 6, 10]
 
 
@@ -40,23 +40,23 @@ def test_given_faces_are_handed_out_in_their_order_over_all_throws():
     dice = GivenFaces([8, 1, 2, 3, 4, 5])
     assert dice.throw(DAMAGE) == [8]
     assert dice.throw(BASE, RED) == [1, 2, 3, 4, 5]
-    assert dice.finish() is Source.PROVIDED
+    assert dice.finish() is FacesSource.PROVIDED
 
 
 REFUSED = [
     # faces given, throws, position at fault, sides of the wrong die, needed there
     ([], (DAMAGE,), 0, None, (DAMAGE,)),
     ([], (BASE, RED), 0, None, (BASE, RED)),
-    ([4], (BASE, RED), 1, None, (Throw(6, Kind.BASE, 0, 2), RED)),
+    ([4], (BASE, RED), 1, None, (Throw(6, DieKind.BASE, 0, 2), RED)),
     ([4, 4, 4], (BASE, RED), 3, None, (RED,)),
-    ([4, 4, 4, 1], (BASE, RED), 4, None, (Throw(6, Kind.RED, 0, 1),)),
+    ([4, 4, 4, 1], (BASE, RED), 4, None, (Throw(6, DieKind.RED, 0, 1),)),
     ([9], (DAMAGE,), 0, 8, (DAMAGE,)),
     ([0], (DAMAGE,), 0, 8, (DAMAGE,)),
     ([-1], (DAMAGE,), 0, 8, (DAMAGE,)),
     ([7, 1, 1, 1, 1], (BASE, RED), 0, 6, (BASE, RED)),
-    ([1, 7, 1, 1, 1], (BASE, RED), 1, 6, (Throw(6, Kind.BASE, 0, 2), RED)),
-    ([1, 1, 1, 1, 7], (BASE, RED), 4, 6, (Throw(6, Kind.RED, 0, 1),)),
-    ([1, 7], (BASE, RED), 1, 6, (Throw(6, Kind.BASE, 0, 2), RED)),  # wrong comes before too few
+    ([1, 7, 1, 1, 1], (BASE, RED), 1, 6, (Throw(6, DieKind.BASE, 0, 2), RED)),
+    ([1, 1, 1, 1, 7], (BASE, RED), 4, 6, (Throw(6, DieKind.RED, 0, 1),)),
+    ([1, 7], (BASE, RED), 1, 6, (Throw(6, DieKind.BASE, 0, 2), RED)),  # wrong comes before too few
 ]
 
 
@@ -86,11 +86,11 @@ def test_faces_left_over_are_refused_and_nothing_more_is_needed():
 
 REST = [
     # faces given, faces thrown for 3 base and 2 red dice, what the rest was asked, source
-    ([], [2, 2, 2, 2, 2], [BASE, RED], Source.SERVICE),
-    ([5], [5, 2, 2, 2, 2], [Throw(6, Kind.BASE, 0, 2), RED], Source.MIXED),
-    ([5, 5, 5], [5, 5, 5, 2, 2], [RED], Source.MIXED),
-    ([5, 5, 5, 1], [5, 5, 5, 1, 2], [Throw(6, Kind.RED, 0, 1)], Source.MIXED),
-    ([5, 5, 5, 1, 1], [5, 5, 5, 1, 1], [], Source.PROVIDED),
+    ([], [2, 2, 2, 2, 2], [BASE, RED], FacesSource.SERVICE),
+    ([5], [5, 2, 2, 2, 2], [Throw(6, DieKind.BASE, 0, 2), RED], FacesSource.MIXED),
+    ([5, 5, 5], [5, 5, 5, 2, 2], [RED], FacesSource.MIXED),
+    ([5, 5, 5, 1], [5, 5, 5, 1, 2], [Throw(6, DieKind.RED, 0, 1)], FacesSource.MIXED),
+    ([5, 5, 5, 1, 1], [5, 5, 5, 1, 1], [], FacesSource.PROVIDED),
 ]
 
 
@@ -106,7 +106,7 @@ def test_the_rest_is_rolled_where_the_given_faces_end(faces, thrown, asked, sour
 def test_a_rest_does_not_excuse_a_wrong_face():
     with pytest.raises(FacesMismatch) as refusal:
         GivenFaces([1, 7], Rest()).throw(BASE)
-    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (1, 6, (Throw(6, Kind.BASE, 0, 2),))
+    assert (refusal.value.at, refusal.value.sides, refusal.value.needed) == (1, 6, (Throw(6, DieKind.BASE, 0, 2),))
 
 
 def test_a_rest_does_not_excuse_faces_left_over():
@@ -150,13 +150,13 @@ def test_a_shuffle_leaves_the_items_it_was_given():
 def test_a_tape_says_the_same_again_and_asks_only_for_what_is_new():
     chance = Scripted((0, 6), (7, 8), (5, 6), (3, 6))
     tape = Tape(chance)
-    assert tape.throw(Throw(6, Kind.BASE, 0, 1), DAMAGE, Throw(6, Kind.RED, 0, 1)) == [1, 8, 6]
+    assert tape.throw(Throw(6, DieKind.BASE, 0, 1), DAMAGE, Throw(6, DieKind.RED, 0, 1)) == [1, 8, 6]
     tape.rewind()
-    assert tape.throw(Throw(6, Kind.BASE, 0, 3), DAMAGE) == [1, 6, 4, 8]
+    assert tape.throw(Throw(6, DieKind.BASE, 0, 3), DAMAGE) == [1, 6, 4, 8]
     assert chance.script == []
 
 
 def test_a_tape_goes_on_while_it_is_not_rewound():
     tape = Tape(Scripted((0, 6), (5, 6)))
-    assert tape.throw(Throw(6, Kind.BASE, 0, 1)) == [1]
-    assert tape.throw(Throw(6, Kind.BASE, 0, 1)) == [6]
+    assert tape.throw(Throw(6, DieKind.BASE, 0, 1)) == [1]
+    assert tape.throw(Throw(6, DieKind.BASE, 0, 1)) == [6]

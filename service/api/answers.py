@@ -7,7 +7,7 @@ import regex
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, field
 from msgspec.structs import FieldInfo, fields
 
-from service.dice import Source
+from service.dice import FacesSource
 from service.render.targets import Renderings
 from service.table.audience import Visibility
 from service.words import NO_CONTROLS, Lang, Words
@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 class Rolled(Answer, frozen=True, kw_only=True):
     system: Annotated[str, Meta(max_length=20, description="Id of the game.")]
-    source: Annotated[Source, Meta(description="Where the faces came from.")]
+    source: Annotated[FacesSource, Meta(description="Where the faces came from.")]
     label: Label | None
     visibility: Visibility
     public_text: (

@@ -17,10 +17,10 @@ from service.table.decks import (
     DeckList,
     DeckView,
     Discarded,
+    DrawFrom,
     Drawn,
     OwnDeck,
     Peeked,
-    Place,
     Returned,
     ReturnTo,
     Shuffled,
@@ -38,7 +38,7 @@ class DrawRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True):
     count: Annotated[int, Meta(ge=1, le=20)] = 1
     character: Identifier | None = None
     table: Annotated[bool, Meta(description="Active for the whole table.")] = False
-    place: Annotated[Place, Meta(description="Where the pile is drawn from.")] = field(name="from", default=Place.TOP)
+    place: Annotated[DrawFrom, Meta(description="Where the pile is drawn from.")] = field(name="from", default=DrawFrom.TOP)
     visibility: Visibility = Visibility.PUBLIC
 
 

@@ -11,7 +11,7 @@ from service.api.decoding import Spoken
 from service.api.operation import Call, Operation, route
 from service.api.presentation import NOTHING_SPOKEN
 from service.api.problems import refusal_of
-from service.dice import Dice, GivenFaces, Source
+from service.dice import Dice, FacesSource, GivenFaces
 from service.errors import GameError
 from service.systems.game import Game, Nothing, Question, Roll
 from service.table.audience import Visibility
@@ -215,10 +215,10 @@ def _list_of(name: str, member: str, item: type[Any]) -> type[Any]:
     return defstruct(name, [(member, items)], frozen=True, forbid_unknown_fields=True)
 
 
-def played(play: Callable[[Any, Dice], Any], asked: Any, given: Flatly, dice: Dice) -> tuple[Any, Source]:
+def played(play: Callable[[Any, Dice], Any], asked: Any, given: Flatly, dice: Dice) -> tuple[Any, FacesSource]:
     """The facts, and where their faces came from. Raises FacesMismatch when given faces do not fit."""
     if given.faces is None:
-        return play(asked, dice), Source.SERVICE
+        return play(asked, dice), FacesSource.SERVICE
     faces = GivenFaces(given.faces, dice if given.roll_rest else None)
     facts = play(asked, faces)
     return facts, faces.finish()

@@ -170,7 +170,7 @@ MOST_SAID = 1_000
 """Worded entries that a worker keeps for its streams."""
 
 
-class Order(StrEnum):
+class EventOrder(StrEnum):
     ASC = "asc"
     DESC = "desc"
 
@@ -178,7 +178,7 @@ class Order(StrEnum):
 class EventQuery(Struct, frozen=True, kw_only=True):
     after: Annotated[str, Meta(pattern=r"^[0-9]{1,15}(?![\s\S])", description="Id of the last event seen.")] | None = None
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
-    order: Annotated[Order, Meta(description="`desc`: newest first; `after` then goes back in time.")] = Order.ASC
+    order: Annotated[EventOrder, Meta(description="`desc`: newest first; `after` then goes back in time.")] = EventOrder.ASC
     token: UrlToken | None = None
 
 
@@ -256,7 +256,7 @@ class EventLog:
             if call.presentation.stream:
                 return self._stream(call, at, token, words, first_cursor(call, asked, version))
             identifier = at.session
-            read = self._log.after if asked.order is Order.ASC else self._log.before
+            read = self._log.after if asked.order is EventOrder.ASC else self._log.before
             try:
                 page = await read(identifier, asked.after, asked.limit)
             except Expired:

@@ -29,12 +29,12 @@ class Dealing(Keyed, frozen=True, kw_only=True):
     deal: Annotated[bool, Meta(description="Deal a light card for each red 1 (R3), unless the roll is secret.")] = True
 
 
-class Present(StrEnum):
+class AllPresent(StrEnum):
     PRESENT = "present"
 
 
 Group = Annotated[
-    Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)] | Present,
+    Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)] | AllPresent,
     Meta(title="Group", description="Characters by their ids, or all that are present."),
 ]
 
@@ -105,7 +105,7 @@ def _roll(turn: Turn, path: Mapping[str, str], asked: Any) -> TablePoolRoll:
 def _roll_group(turn: Turn, path: Mapping[str, str], asked: Any) -> GroupRoll:
     if asked.characters is None:
         return rolls.roll_for_nobody(turn, _pool(asked), cast_of(asked))
-    group = None if asked.characters == Present.PRESENT else asked.characters
+    group = None if asked.characters == AllPresent.PRESENT else asked.characters
     return rolls.roll_group(turn, group, _pool(asked), cast_of(asked))
 
 

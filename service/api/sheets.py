@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct
 
 from service.api.answers import Rolled, Rolling, asking, joined
-from service.api.rolls import Group, Present, by_hand, cast_of, say_dealt
+from service.api.rolls import AllPresent, Group, by_hand, cast_of, say_dealt
 from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.dice import MOST_DICE
 from service.systems.sixd6 import sentences
@@ -16,7 +16,7 @@ from service.systems.sixd6.pool import BaseDice, RedDice
 from service.table import cards, hits, sheets
 from service.table.cards import Applied, Effect
 from service.table.characters import ID, Identifier
-from service.table.hits import HitState, Soaked, Struck, TableWound, Wait
+from service.table.hits import HitState, HitWait, Soaked, Struck, TableWound
 from service.table.rolls import Cast
 from service.table.sheets import Sheet, SheetChange, SheetFacts
 from service.table.turn import EVERYTHING, Turn
@@ -59,7 +59,7 @@ class HitAsked(Struct, frozen=True, kw_only=True):
         None
     )
     soak: TableSoak | None = None
-    wait: Wait | None = None
+    wait: HitWait | None = None
 
 
 class GroupHitAsked(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class SoakAsked(Struct, frozen=True, kw_only=True):
     base: BaseDice | None = None
     red: RedDice = 0
     max_conversions: MaxConversions | None = None
-    wait: Wait | None = None
+    wait: HitWait | None = None
 
 
 class ConversionsRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,7 +163,7 @@ def say_group_hit(facts: hits.GroupHit, words: Words) -> str:
 
 
 def _strike_group(turn: Turn, path: Mapping[str, str], asked: Any) -> hits.GroupHit:
-    group = None if asked.characters == Present.PRESENT else asked.characters
+    group = None if asked.characters == AllPresent.PRESENT else asked.characters
     struck = Struck(die=asked.die, protections=asked.protections, soak=_soaked(asked.soak))
     return hits.strike_group(turn, group, struck, cast_of(asked))
 

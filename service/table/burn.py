@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Source
+from service.dice import FacesSource
 from service.errors import BurnTooLarge, InvalidValue
 from service.systems.burn2d6.action import (
     Action,
@@ -63,7 +63,7 @@ class TableActionRoll(ActionRoll, frozen=True, kw_only=True):
     tally: StoryTally
     opponent: opponents.OpponentBurnedFacts | None
     sheet_version: Version
-    source: Source
+    source: FacesSource
     label: Annotated[str, Meta(max_length=100)] | None
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]

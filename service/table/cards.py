@@ -28,7 +28,7 @@ class Effect(StrEnum):
     TEXT = "text"
 
 
-class Named(Struct, frozen=True, kw_only=True):
+class CharacterRef(Struct, frozen=True, kw_only=True):
     id: characters.Identifier
     name: Annotated[str, Meta(max_length=64)]
 
@@ -36,7 +36,7 @@ class Named(Struct, frozen=True, kw_only=True):
 class Applied(Struct, frozen=True, kw_only=True):
     card: DealtCard
     effect: Effect
-    characters: Annotated[tuple[Named, ...], Meta(max_length=100, description="Picked, named, or who drew.")]
+    characters: Annotated[tuple[CharacterRef, ...], Meta(max_length=100, description="Picked, named, or who drew.")]
     drawn: tuple[DealtCard, ...]
     undealt: Annotated[int, Meta(ge=0, le=100, description="Cards that the deck could not deal (R19).")]
     discarded: tuple[DealtCard, ...]
@@ -74,7 +74,7 @@ def apply(turn: Turn, card: str, wanted: Wanted) -> Applied:
     facts = Applied(
         card=shown,
         effect=outcome.effect,
-        characters=tuple(Named(id=each, name=turn.character(each).name) for each in outcome.characters),
+        characters=tuple(CharacterRef(id=each, name=turn.character(each).name) for each in outcome.characters),
         drawn=outcome.drawn,
         undealt=outcome.undealt,
         discarded=outcome.discarded,

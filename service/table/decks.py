@@ -30,7 +30,7 @@ CardId = Annotated[str, Meta(min_length=1, max_length=80, description="One card 
 Count = Annotated[int, Meta(ge=0, le=MOST_CARDS)]
 
 
-class Place(StrEnum):
+class DrawFrom(StrEnum):
     """Where a draw takes from."""
 
     TOP = "top"
@@ -134,17 +134,17 @@ def replenished(deck: Deck, count: int, rule: Reshuffle, chance: Chance) -> Deck
     return replace(deck, pile=(*deck.pile, *chance.shuffled(deck.discard)), discard=())
 
 
-def taken(deck: Deck, count: int, place: Place, chance: Chance) -> tuple[Deck, tuple[int, ...]]:
+def taken(deck: Deck, count: int, place: DrawFrom, chance: Chance) -> tuple[Deck, tuple[int, ...]]:
     """`count` cards off the pile; the pile must have them."""
     pile = list(deck.pile)
     drawn = tuple(pile.pop(_position(place, len(pile), chance)) for _ in range(count))
     return replace(deck, pile=tuple(pile)), drawn
 
 
-def _position(place: Place, cards: int, chance: Chance) -> int:
-    if place is Place.RANDOM:
+def _position(place: DrawFrom, cards: int, chance: Chance) -> int:
+    if place is DrawFrom.RANDOM:
         return chance.below(cards)
-    return 0 if place is Place.TOP else cards - 1
+    return 0 if place is DrawFrom.TOP else cards - 1
 
 
 def held(deck: Deck, numbers: tuple[int, ...], holder: str | None) -> Deck:
@@ -202,7 +202,7 @@ def draw(
     count: int,
     *,
     holder: str | None,
-    place: Place = Place.TOP,
+    place: DrawFrom = DrawFrom.TOP,
     visibility: Visibility = Visibility.PUBLIC,
 ) -> Drawn:
     """All or nothing (R19). Raises DeckExhausted, NotThere, NotAllowed."""
@@ -248,11 +248,13 @@ def deal(turn: Turn, identifier: str, count: int, holder: str) -> tuple[tuple[De
     """What follows from a roll or a card: as many as there are, and how many are missing (R19)."""
     if not count:
         return (), 0
-    cards, _ = _deal(turn, identifier, count, holder, Place.TOP)
+    cards, _ = _deal(turn, identifier, count, holder, DrawFrom.TOP)
     return cards, count - len(cards)
 
 
-def _deal(turn: Turn, identifier: str, count: int, holder: str | None, place: Place) -> tuple[tuple[DealtCard, ...], bool]:
+def _deal(
+    turn: Turn, identifier: str, count: int, holder: str | None, place: DrawFrom
+) -> tuple[tuple[DealtCard, ...], bool]:
     """As many cards as there are, and whether the discard pile went under the pile for them."""
     if holder:
         turn.character(holder)

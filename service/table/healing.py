@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Source
+from service.dice import FacesSource
 from service.errors import HealingRefused, InvalidValue, NotAllowed
 from service.systems.sixd6 import healing
 from service.systems.sixd6.character import CARE_POOLS
@@ -38,7 +38,7 @@ class HealingRoll(Healed, frozen=True, kw_only=True):
     next_roll: Annotated[Moment, Meta(description="When this care may next be rolled for this patient.")]
     drawn: tuple[decks.DealtCard, ...]
     undealt: Annotated[int, Meta(ge=0, le=1_000, description="Cards that the deck could not deal (R19).")]
-    source: Source
+    source: FacesSource
     label: Annotated[str, Meta(max_length=100)] | None
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Dice, GivenFaces, Source
+from service.dice import Dice, FacesSource, GivenFaces
 from service.errors import HitAlreadyResolved, InvalidValue, NotThere
 from service.systems.sixd6.character import SOAK_POOLS
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, Wound, resolve_hit
@@ -27,7 +27,7 @@ HIT = re.compile(r"h[0-9]{1,15}")
 HitId = Annotated[str, Meta(max_length=20)]
 
 
-class Wait(StrEnum):
+class HitWait(StrEnum):
     """Where a hit stops to let its target choose."""
 
     SOAK = "soak"
@@ -46,15 +46,15 @@ class HitState(StrEnum):
     RESOLVED = "resolved"
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class SoakBase(Struct, frozen=True, kw_only=True):
     """`base`: from the sheet; null where none says."""
 
     base: Annotated[int, Meta(ge=0, le=6)] | None
 
 
-class Choices(Struct, frozen=True, kw_only=True):
-    grit: Choice
-    composure: Choice
+class SoakBases(Struct, frozen=True, kw_only=True):
+    grit: SoakBase
+    composure: SoakBase
 
 
 class TableWound(Wound, frozen=True, kw_only=True):
@@ -62,14 +62,14 @@ class TableWound(Wound, frozen=True, kw_only=True):
 
     hit: HitId | None
     state: HitState
-    choices: Choices | None
+    choices: SoakBases | None
     character: characters.Identifier
     character_name: Annotated[str, Meta(max_length=64)]
     damage_level: Annotated[int, Meta(ge=0, le=1_000, description="The track after the hit, where it is known.")] | None
     trauma_level: Annotated[int, Meta(ge=0, le=1_000)] | None
     drawn: tuple[decks.DealtCard, ...]
     undealt: Annotated[int, Meta(ge=0, le=1_000, description="Cards that the deck could not deal (R19).")]
-    source: Source
+    source: FacesSource
     label: Annotated[str, Meta(max_length=100)] | None
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]
@@ -82,7 +82,7 @@ class Struck(Struct, frozen=True, kw_only=True):
     die: Threat
     protections: frozenset[Protection] | None = None
     soak: "Soaked | None" = None
-    wait: Wait | None = None
+    wait: HitWait | None = None
 
 
 class Soaked(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class PendingFacts(Struct, frozen=True, kw_only=True):
     die: Threat
     damage: Annotated[int, Meta(ge=0, le=12)]
     conversions_possible: Annotated[int, Meta(ge=0, le=12)]
-    choices: Choices | None
+    choices: SoakBases | None
 
 
 def chosen(kind: SoakChoice, base: int | None, red: int, max_conversions: int | None) -> Soaked | None:
@@ -145,7 +145,7 @@ def strike_group(turn: Turn, group: tuple[str, ...] | None, struck: Struck, cast
     return facts
 
 
-Throwing = Callable[[Callable[[Dice], Wound]], tuple[Wound, Source]]
+Throwing = Callable[[Callable[[Dice], Wound]], tuple[Wound, FacesSource]]
 
 
 def _struck(turn: Turn, character: str, struck: Struck, cast: Cast, throw: Throwing) -> TableWound:
@@ -153,7 +153,7 @@ def _struck(turn: Turn, character: str, struck: Struck, cast: Cast, throw: Throw
     open_ends = hit if struck.wait is None else replace(hit, soak=None)
     wound, source = throw(lambda dice: resolve_hit(open_ends, dice))
     pending = None
-    if struck.wait is Wait.SOAK and wound.damage:
+    if struck.wait is HitWait.SOAK and wound.damage:
         pending = PendingHit(
             character=character,
             die=hit.die,
@@ -171,16 +171,16 @@ def _tell(turn: Turn, character: str, facts: TableWound) -> TableWound:
     return facts
 
 
-def soak(turn: Turn, character: str, hit: str, chosen: Soaked | None, cast: Cast, wait: Wait | None) -> TableWound:
+def soak(turn: Turn, character: str, hit: str, chosen: Soaked | None, cast: Cast, wait: HitWait | None) -> TableWound:
     """The soak of a hit that waits for it; `chosen` None takes it as it is. Raises HitAlreadyResolved, NotThere."""
     pending = _pending(turn, character, hit)
     if pending.soak is not None:
         raise HitAlreadyResolved(hit)
-    if wait is Wait.SOAK:
+    if wait is HitWait.SOAK:
         raise InvalidValue("wait", "wait_for_conversions")
     rolled = _soak(turn, character, chosen)
     cast = replace(cast, visibility=pending.visibility)
-    waits = wait is Wait.CONVERSIONS and isinstance(rolled, Composure)
+    waits = wait is HitWait.CONVERSIONS and isinstance(rolled, Composure)
     whole = Hit(die=pending.die, protections=frozenset(pending.protections), soak=rolled)
     wound, source = thrown(turn, cast, lambda dice: resolve_hit(whole, GivenFaces(pending.faces, dice)))
     if waits and wound.conversions_possible and isinstance(rolled, Composure):
@@ -216,7 +216,7 @@ def _hit(turn: Turn, character: str, struck: Struck) -> Hit:
         raise InvalidValue("protections", "not_worn", missing=missing)
     if struck.wait is not None and struck.soak is not None:
         raise InvalidValue("soak", "soak_or_wait")
-    if struck.wait is Wait.CONVERSIONS:
+    if struck.wait is HitWait.CONVERSIONS:
         raise InvalidValue("wait", "wait_for_soak")
     return Hit(die=struck.die, protections=protections, soak=_soak(turn, character, struck.soak))
 
@@ -248,7 +248,7 @@ def _told(
     character: str,
     wound: Wound,
     cast: Cast,
-    source: Source,
+    source: FacesSource,
     *,
     pending: PendingHit | None = None,
     hit: str | None = None,
@@ -287,8 +287,8 @@ def _state(pending: PendingHit | None) -> HitState:
     return HitState.AWAITING_SOAK if pending.soak is None else HitState.AWAITING_CONVERSIONS
 
 
-def choices(turn: Turn, character: str) -> Choices:
-    return Choices(**{kind: Choice(base=sheets.base(turn, character, pool)) for kind, pool in SOAK_POOLS.items()})
+def choices(turn: Turn, character: str) -> SoakBases:
+    return SoakBases(**{kind: SoakBase(base=sheets.base(turn, character, pool)) for kind, pool in SOAK_POOLS.items()})
 
 
 def _keep(turn: Turn, hit: str, pending: PendingHit | None, character: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from service.dice import Source
+from service.dice import FacesSource
 from service.systems.burn2d6.action import Stat
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import Composure, Grit, Protection, Threat
@@ -171,7 +171,7 @@ class PendingHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All faces so far, the damage die's first: with them the rule gives the same hit again."""
     soak: Grit | Composure | None = None
     """Rolled already: only the conversions are left to choose."""
-    source: Source = Source.SERVICE
+    source: FacesSource = FacesSource.SERVICE
     visibility: Visibility = Visibility.PUBLIC
     roller: str = ""
     resolved: bool = False

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Dice, GivenFaces, Source
+from service.dice import Dice, FacesSource, GivenFaces
 from service.errors import InvalidValue, NobodyToPick, NotAllowed
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.pool import Difficulty, Pool, PoolRoll, roll_pool
@@ -40,7 +40,7 @@ class TablePoolRoll(PoolRoll, frozen=True, kw_only=True):
     aptitude: Aptitude | None
     qualification: Qualification | None
     notices: Annotated[tuple[Notice, ...], Meta(max_length=2)]
-    source: Source
+    source: FacesSource
     label: Annotated[str, Meta(max_length=100)] | None
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that rolled.")]
@@ -72,10 +72,10 @@ class PoolAsked(Struct, frozen=True, kw_only=True):
     difficulty: Difficulty | None = None
 
 
-def thrown(turn: Turn, cast: Cast, rule: Callable[[Dice], T]) -> tuple[T, Source]:
+def thrown(turn: Turn, cast: Cast, rule: Callable[[Dice], T]) -> tuple[T, FacesSource]:
     """The rule played with the faces given, the table's dice, or both. Raises FacesMismatch, NotAllowed."""
     if cast.faces is None:
-        return rule(turn.dice), Source.SERVICE
+        return rule(turn.dice), FacesSource.SERVICE
     _allow_faces(turn)
     faces = GivenFaces(cast.faces, turn.dice if cast.roll_rest else None)
     return rule(faces), faces.finish()
@@ -87,7 +87,7 @@ def _allow_faces(turn: Turn) -> None:
         raise NotAllowed("faces")
 
 
-def told(turn: Turn, cast: Cast, source: Source) -> dict[str, Any]:
+def told(turn: Turn, cast: Cast, source: FacesSource) -> dict[str, Any]:
     """Members that every roll at a table carries."""
     return {
         "source": source,
@@ -146,7 +146,7 @@ def _one_of(turn: Turn, character: str, asked: PoolAsked, cast: Cast, dice: Dice
     return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), NOT_KNOWN_YET))
 
 
-NOT_KNOWN_YET = Source.SERVICE
+NOT_KNOWN_YET = FacesSource.SERVICE
 """Where the faces of a group came from is known when all its dice have fallen."""
 
 
@@ -160,7 +160,7 @@ def _allow(turn: Turn, character: str | None) -> None:
         raise NotAllowed("character")
 
 
-Throwing = Callable[[Callable[[Dice], PoolRoll]], tuple[PoolRoll, Source]]
+Throwing = Callable[[Callable[[Dice], PoolRoll]], tuple[PoolRoll, FacesSource]]
 
 
 def _rolled(turn: Turn, character: str | None, asked: PoolAsked, cast: Cast, throw: Throwing) -> TablePoolRoll:

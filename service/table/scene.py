@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from service.systems.sixd6 import complications
-from service.systems.sixd6.complications import Lasts
+from service.systems.sixd6.complications import CardDuration
 from service.table import decks
 from service.table.records import Marks
 from service.table.turn import Turn
@@ -19,7 +19,7 @@ def end(turn: Turn) -> SceneEnded:
     """Grave cards that last a scene are discarded, and marks end but for those of cards that stay. Light cards stay."""
     turn.allow()
     grave = complications.cards(complications.Deck.GRAVE)
-    over = tuple(card for card in decks.active_cards(turn, within="grave") if grave[card.card].lasts is Lasts.SCENE)
+    over = tuple(card for card in decks.active_cards(turn, within="grave") if grave[card.card].lasts is CardDuration.SCENE)
     for card in over:
         number = int(card.id.rpartition("-")[2])
         turn.put("d:grave", decks.put_down(turn.deck("grave"), (number,)))

@@ -25,7 +25,7 @@ class CharacterState(Struct, frozen=True, kw_only=True):
     healing: healing.HealingStatusFacts
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class CharacterChoice(Struct, frozen=True, kw_only=True):
     card: decks.CardId
     character: characters.Identifier
 
@@ -35,7 +35,7 @@ class SceneFacts(Struct, frozen=True, kw_only=True):
 
     suspects: tuple[characters.Identifier, ...]
     authority: characters.Identifier | None
-    chosen: tuple[Chosen, ...]
+    chosen: tuple[CharacterChoice, ...]
     breakdown: Annotated[bool, Meta(description="No qualification twice in a row.")]
     last_qualification: Qualification | None
     patch: Annotated[bool, Meta(description="One aptitude for all rolls.")]
@@ -62,7 +62,7 @@ def scene_facts(marks: Marks) -> SceneFacts:
     return SceneFacts(
         suspects=marks.suspects,
         authority=marks.authority,
-        chosen=tuple(Chosen(card=card, character=who) for card, who in marks.chosen.items()),
+        chosen=tuple(CharacterChoice(card=card, character=who) for card, who in marks.chosen.items()),
         breakdown=marks.breakdown is not None,
         last_qualification=marks.last_qualification,
         patch=marks.patch is not None,

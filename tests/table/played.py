@@ -154,7 +154,7 @@ def give(table, card, holder, deck="grave"):
     pile = table.get(f"d:{deck}").pile
     at = pile.index(table.get(f"d:{deck}").first + names.index(card))
     chance = Scripted((len(pile), at))
-    return table.play(decks.draw, deck, 1, holder=holder, place=decks.Place.RANDOM, chance=chance).cards[0].id
+    return table.play(decks.draw, deck, 1, holder=holder, place=decks.DrawFrom.RANDOM, chance=chance).cards[0].id
 
 
 def _move(turn, action, ms):

@@ -250,7 +250,7 @@ def test_nothing_of_a_deleted_character_meets_a_new_one_of_the_same_id():
     table = Table(tier_size=3)
     table.play(healing.roll, "zoe", Asked(care=Care.CALM_SELF, base=1, level=9), fallen(5))
     table.play(sheets.put, "zoe", sheets.Sheet(damage=2))
-    struck = hits.Struck(die=Threat.D4, wait=hits.Wait.SOAK)
+    struck = hits.Struck(die=Threat.D4, wait=hits.HitWait.SOAK)
     table.play(hits.strike, "zoe", struck, fallen(4))
     table.play(characters.delete, "zoe")
     assert not [field for field in table.raw if field.endswith(":zoe") or field.startswith("p:")]

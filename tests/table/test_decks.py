@@ -10,11 +10,11 @@ from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, Not
 from service.systems.sixd6 import complications
 from service.table import decks
 from service.table.audience import Visibility
-from service.table.decks import TABLE, OwnDeck, Place, ReturnTo
+from service.table.decks import TABLE, DrawFrom, OwnDeck, ReturnTo
 from service.table.records import OwnCard, Reshuffle
 from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Scripted, Table
 
-TOP, BOTTOM, RANDOM = Place
+TOP, BOTTOM, RANDOM = DrawFrom
 A, B, C, D, E = range(62, 67)
 
 
@@ -584,7 +584,7 @@ class Conservation(RuleBasedStateMachine):
     def _reshuffle(self, deck):
         self.places[deck] |= dict.fromkeys(self._at(deck, DISCARDED), PILE)
 
-    @rule(deck=NAMES, count=st.integers(1, 20), place=st.sampled_from(Place), holder=HOLDERS_DRAWN)
+    @rule(deck=NAMES, count=st.integers(1, 20), place=st.sampled_from(DrawFrom), holder=HOLDERS_DRAWN)
     def draw(self, deck, count, place, holder):
         if deck not in self.places:
             return

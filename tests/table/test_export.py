@@ -13,7 +13,7 @@ from service.systems.sixd6.healing import Care
 from service.table import decks, export, healing, hits, sheets, state
 from service.table.clock import ClockAction
 from service.table.export import TableExport
-from service.table.hits import Struck, Wait
+from service.table.hits import HitWait, Struck
 from service.table.records import FORMAT
 from service.table.sheets import SheetChange
 from tests.live import Table as At
@@ -103,10 +103,10 @@ def test_numbers_of_cards_are_not_given_out_twice():
 def test_a_hit_that_was_brought_along_keeps_its_place():
     table = Table()
     for _ in range(3):
-        table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=Wait.SOAK), fallen(5))
+        table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), fallen(5))
     other = again(table, 0)
     for _ in range(3):  # the new session's steps have the same numbers
-        other.play(hits.strike, "max", Struck(die=Threat.D4, wait=Wait.SOAK), fallen(3))
+        other.play(hits.strike, "max", Struck(die=Threat.D4, wait=HitWait.SOAK), fallen(3))
     assert [each.character for each in other.play(hits.listed)] == ["zoe"] * 3 + ["max"] * 3
 
 

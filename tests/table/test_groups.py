@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.dice import FacesMismatch, Kind, Source, Throw
+from service.dice import DieKind, FacesMismatch, FacesSource, Throw
 from service.errors import InvalidValue, NobodyToPick, NotAllowed, NotThere
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import Protection, Threat
@@ -10,7 +10,7 @@ from service.table import cards, characters, decks, hits, rolls
 from service.table.audience import Visibility
 from service.table.cards import Wanted
 from service.table.characters import ProfileChange
-from service.table.hits import Soaked, Struck, Wait
+from service.table.hits import HitWait, Soaked, Struck
 from service.table.rolls import Cast, Notice, PoolAsked
 from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Scripted, Table, d6, fallen, give, with_sheet
 
@@ -54,7 +54,7 @@ def test_faces_are_shared_out_in_order(group, absent, given, rolled):
     (event,) = table.events[seen:]
     assert (event.type, event.data, event.character) == ("sixd6.group_roll", facts, None)
     assert {each.event for each in facts.results} == {facts.event} == {str(table.version)}
-    assert (facts.single, {each.source for each in facts.results}) == (False, {Source.PROVIDED})
+    assert (facts.single, {each.source for each in facts.results}) == (False, {FacesSource.PROVIDED})
 
 
 def test_each_rolls_its_own_sheets_pool():
@@ -90,14 +90,14 @@ def test_the_tables_dice():
     chance = Scripted(*d6(5, 6, 2))
     facts = roll(seated(), ("zoe", "max"), cast=Cast(), chance=chance, base=1)
     assert (faces(facts), chance.left) == ({"zoe": [5], "max": [6, 2]}, [])
-    assert {each.source for each in facts.results} == {Source.SERVICE}
+    assert {each.source for each in facts.results} == {FacesSource.SERVICE}
 
 
 RESTS = [
     # faces given, chance, source
-    ([5], d6(3), Source.MIXED),
-    ([5, 3], [], Source.PROVIDED),
-    ([], d6(5, 3), Source.SERVICE),
+    ([5], d6(3), FacesSource.MIXED),
+    ([5, 3], [], FacesSource.PROVIDED),
+    ([], d6(5, 3), FacesSource.SERVICE),
 ]
 
 
@@ -170,7 +170,7 @@ def test_a_hits_red_ones_are_each_ones_own():
 def test_the_rest_of_a_hit_may_be_rolled():
     facts = strike(seated(), ("zoe", "max"), cast=Cast(faces=[5], roll_rest=True), chance=Scripted((6, 2)))
     assert [each.damage for each in facts.results] == [5, 3]
-    assert {each.source for each in facts.results} == {Source.MIXED}
+    assert {each.source for each in facts.results} == {FacesSource.MIXED}
 
 
 HITS_REFUSED = [
@@ -178,7 +178,7 @@ HITS_REFUSED = [
     (("zoe", "nobody"), GM, {}, [5, 5], NotThere),
     (("zoe", "max"), OF_ZOE, {}, [5, 5], NotAllowed),
     (PRESENT, OBSERVER, {}, [5, 5, 5], NotAllowed),
-    (("zoe", "max"), GM, {"wait": Wait.SOAK}, [5, 5], InvalidValue),
+    (("zoe", "max"), GM, {"wait": HitWait.SOAK}, [5, 5], InvalidValue),
     (("zoe", "max"), GM, {"soak": Soaked(kind="grit")}, [5, 5], InvalidValue),  # Max has no sheet
     (("max", "zoe"), GM, {"protections": frozenset((LIGHT,))}, [5, 5], InvalidValue),  # Zoé does not wear it
     (("zoe", "max"), GM, {}, [5], FacesMismatch),
@@ -222,7 +222,7 @@ def test_all_or_none(group, by, asked, given, refusal):
 def test_missing_faces_are_the_next_ones():
     with pytest.raises(FacesMismatch) as refusal:
         roll(seated(), ("zoe", "max"), 6, 2, base=1, red=0)
-    assert (refusal.value.at, refusal.value.needed) == (2, (Throw(6, Kind.BASE, 0, 1),))
+    assert (refusal.value.at, refusal.value.needed) == (2, (Throw(6, DieKind.BASE, 0, 1),))
 
 
 @pytest.mark.parametrize(("token", "group"), [(GM, PRESENT), (PLAYER, PRESENT), (CHAT, PRESENT), (OF_ZOE, ("zoe",))])

@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from service.dice import FacesMismatch, Kind, Source, Throw
+from service.dice import DieKind, FacesMismatch, FacesSource, Throw
 from service.errors import HitAlreadyResolved, InvalidValue, NotAllowed, NotThere
 from service.systems.sixd6.damage import Composure, Protection, Threat, Wound
 from service.table import characters, decks, healing, hits, sheets
 from service.table.audience import Role, Visibility
-from service.table.hits import HitState, SoakChoice, Soaked, Struck, Wait
+from service.table.hits import HitState, HitWait, SoakChoice, Soaked, Struck
 from service.table.records import Token
 from service.table.rolls import Cast
 from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Scripted, Table, d6, fallen, with_sheet
@@ -70,7 +70,7 @@ def in_one_step(table, case):
 
 def struck(table, case, by=GM):
     """The hit is seen first."""
-    wound = table.play(hits.strike, "zoe", Struck(die=Threat(case[1]), wait=Wait.SOAK), fallen(*numbers(case[4])), by=by)
+    wound = table.play(hits.strike, "zoe", Struck(die=Threat(case[1]), wait=HitWait.SOAK), fallen(*numbers(case[4])), by=by)
     assert wound.trauma == wound.complications == 0
     return wound
 
@@ -90,7 +90,7 @@ def in_three_steps(table, case):
     if seen.state is RESOLVED:
         return seen
     unlimited = soaked(case[3]) and replace(soaked(case[3]), max_conversions=None)
-    rolled = table.play(hits.soak, "zoe", seen.hit, unlimited, fallen(*numbers(case[5])), Wait.CONVERSIONS)
+    rolled = table.play(hits.soak, "zoe", seen.hit, unlimited, fallen(*numbers(case[5])), HitWait.CONVERSIONS)
     if rolled.state is RESOLVED:
         return rolled
     assert (rolled.state, rolled.damage, rolled.trauma) == (AWAITING_CONVERSIONS, seen.damage, 0)
@@ -113,7 +113,7 @@ def test_a_case_of_the_rules(case, way):
     assert sheet.protections == tuple(each for each in protections(worn) if each not in wound.protections_destroyed)
     assert table.piles("light")[2] == dict.fromkeys(range(1, 1 + cards), "zoe")
     assert {event.type for event in table.events[1:]} == {"sixd6.damage"}
-    assert wound.source is Source.PROVIDED
+    assert wound.source is FacesSource.PROVIDED
 
 
 @ALL
@@ -143,7 +143,7 @@ def later_steps(table, case):
     soak = soaked(case[3]) and replace(soaked(case[3]), max_conversions=None)
     faces = fallen(*numbers(case[5]))
     return (
-        lambda: table.play(hits.soak, "zoe", newest(table), soak, faces, Wait.CONVERSIONS),
+        lambda: table.play(hits.soak, "zoe", newest(table), soak, faces, HitWait.CONVERSIONS),
         lambda: table.play(hits.convert, "zoe", newest(table), case[7], Cast()),
     )
 
@@ -166,7 +166,7 @@ WORN = [
 ]
 
 
-@pytest.mark.parametrize("wait", [None, Wait.SOAK])
+@pytest.mark.parametrize("wait", [None, HitWait.SOAK])
 @pytest.mark.parametrize(("worn", "used", "die", "face", "destroyed", "left"), WORN)
 def test_protections_go_from_the_sheet_when_they_had_an_effect(worn, used, die, face, destroyed, left, wait):
     table = with_sheet(Table(), protections=protections(worn))
@@ -217,14 +217,14 @@ def test_a_track_ends_at_a_thousand():
 
 def test_what_a_waiting_hit_tells():
     table = with_sheet(Table(), physique=1, endurance=2, control=3, resilience=3)
-    wound = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5), by=PLAYER)
+    wound = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5), by=PLAYER)
     assert (wound.hit, wound.state, wound.damage) == (f"h{table.version}", AWAITING_SOAK, 5)
     assert (wound.choices.grit.base, wound.choices.composure.base) == (3, 6)
     (listed,) = table.play(hits.listed, by=OBSERVER)
     assert (listed.hit, listed.character, listed.state, listed.die) == (wound.hit, "zoe", AWAITING_SOAK, Threat.D8)
     assert (listed.damage, listed.conversions_possible, listed.choices) == (5, 0, wound.choices)
     chosen = Soaked(kind="composure")
-    rolled = table.play(hits.soak, "zoe", wound.hit, chosen, fallen(6, 1, 1, 1, 1, 6, 1, 2), Wait.CONVERSIONS)
+    rolled = table.play(hits.soak, "zoe", wound.hit, chosen, fallen(6, 1, 1, 1, 1, 6, 1, 2), HitWait.CONVERSIONS)
     assert (rolled.hit, rolled.conversions_possible, rolled.choices) == (wound.hit, 2, None)
     (listed,) = table.play(hits.listed)
     assert (listed.state, listed.damage, listed.conversions_possible) == (AWAITING_CONVERSIONS, 5, 2)
@@ -234,14 +234,14 @@ def test_what_a_waiting_hit_tells():
 
 
 def test_without_a_sheet_the_choices_have_no_base():
-    wound = Table().play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5))
+    wound = Table().play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5))
     assert (wound.choices.grit.base, wound.choices.composure.base) == (None, None)
 
 
-@pytest.mark.parametrize("wait", [None, Wait.CONVERSIONS])
+@pytest.mark.parametrize("wait", [None, HitWait.CONVERSIONS])
 def test_a_hit_may_be_taken_as_it_is(wait):
     table = with_sheet(Table())
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5)).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5)).hit
     wound = table.play(hits.soak, "zoe", hit, hits.chosen(SoakChoice.NONE, None, 0, None), Cast(), wait)
     assert (wound.state, wound.damage, wound.damage_level, len(wound.dice)) == (RESOLVED, 5, 5, 1)
 
@@ -249,42 +249,42 @@ def test_a_hit_may_be_taken_as_it_is(wait):
 @pytest.mark.parametrize(
     ("kind", "wait", "die", "rolls"),
     [
-        ("grit", Wait.CONVERSIONS, 5, [6, 2]),  # converts nothing
-        ("composure", Wait.CONVERSIONS, 5, [4, 2]),  # no six
-        ("composure", Wait.CONVERSIONS, 1, [6, 2, 3]),  # R12: a single point stays
+        ("grit", HitWait.CONVERSIONS, 5, [6, 2]),  # converts nothing
+        ("composure", HitWait.CONVERSIONS, 5, [4, 2]),  # no six
+        ("composure", HitWait.CONVERSIONS, 1, [6, 2, 3]),  # R12: a single point stays
     ],
 )
 def test_where_nothing_can_be_chosen_the_hit_is_over(kind, wait, die, rolls):
     table = Table()
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(die)).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(die)).hit
     wound = table.play(hits.soak, "zoe", hit, Soaked(kind=kind, base=2), fallen(*rolls), wait)
     assert (wound.state, wound.conversions_possible, wound.trauma) == (RESOLVED, 0, 0)
 
 
 def test_the_tables_dice_roll_each_step():
     table = Table()
-    seen = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), Cast(), chance=Scripted((8, 4)))
+    seen = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), Cast(), chance=Scripted((8, 4)))
     chance = Scripted(*d6(6, 2), *d6(1))
     wound = table.play(hits.soak, "zoe", seen.hit, Soaked(kind="composure", base=2), Cast(), None, chance=chance)
-    assert (wound.damage, wound.trauma, wound.source, chance.left) == (3, 1, Source.SERVICE, [])
-    assert [(die.face, die.kind) for die in wound.dice][:2] == [(5, Kind.DAMAGE), (6, Kind.BASE)]
+    assert (wound.damage, wound.trauma, wound.source, chance.left) == (3, 1, FacesSource.SERVICE, [])
+    assert [(die.face, die.kind) for die in wound.dice][:2] == [(5, DieKind.DAMAGE), (6, DieKind.BASE)]
 
 
 def test_the_faces_of_a_soak_are_counted_without_the_damage_die():
     table = Table()
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5)).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5)).hit
     before = dict(table.raw)
     with pytest.raises(FacesMismatch) as refusal:
         table.play(hits.soak, "zoe", hit, Soaked(kind="grit", base=2, red=1), fallen(1), None)
     assert refusal.value.at == 1
-    assert refusal.value.needed == (Throw(6, Kind.BASE, 0, 1), Throw(6, Kind.RED, 0, 1))
+    assert refusal.value.needed == (Throw(6, DieKind.BASE, 0, 1), Throw(6, DieKind.RED, 0, 1))
     assert table.raw == before
 
 
 REFUSED = [
     # a hit as it is asked for, member at fault
-    (Struck(die=Threat.D6, wait=Wait.CONVERSIONS), "wait"),
-    (Struck(die=Threat.D6, wait=Wait.SOAK, soak=Soaked(kind="grit", base=1)), "soak"),
+    (Struck(die=Threat.D6, wait=HitWait.CONVERSIONS), "wait"),
+    (Struck(die=Threat.D6, wait=HitWait.SOAK, soak=Soaked(kind="grit", base=1)), "soak"),
 ]
 
 
@@ -313,9 +313,9 @@ def test_what_does_not_go_with_a_choice(kind, base, red, most, at):
 
 def test_a_soak_can_only_wait_for_its_conversions():
     table = Table()
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5)).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5)).hit
     with pytest.raises(InvalidValue) as refusal:
-        table.play(hits.soak, "zoe", hit, Soaked(kind="composure", base=1), fallen(1), Wait.SOAK)
+        table.play(hits.soak, "zoe", hit, Soaked(kind="composure", base=1), fallen(1), HitWait.SOAK)
     assert refusal.value.field == "wait"
 
 
@@ -324,7 +324,7 @@ def test_a_soak_can_only_wait_for_its_conversions():
 def test_conversions_are_chosen_after_the_dice_were_seen(count, damage, trauma):
     table = at_table(CASES[4])
     hit = struck(table, CASES[4]).hit
-    table.play(hits.soak, "zoe", hit, Soaked(kind="composure"), fallen(6, 2, 6, 3), Wait.CONVERSIONS)
+    table.play(hits.soak, "zoe", hit, Soaked(kind="composure"), fallen(6, 2, 6, 3), HitWait.CONVERSIONS)
     if damage is None:
         with pytest.raises(InvalidValue) as refusal:
             table.play(hits.convert, "zoe", hit, count, Cast())
@@ -342,7 +342,7 @@ def test_cards_are_dealt_with_the_soak_and_not_again():
     table = at_table(CASES[-1])
     hit = struck(table, CASES[-1]).hit
     rolled = table.play(
-        hits.soak, "zoe", hit, Soaked(kind="composure", red=2), fallen(*numbers(CASES[-1][5])), Wait.CONVERSIONS
+        hits.soak, "zoe", hit, Soaked(kind="composure", red=2), fallen(*numbers(CASES[-1][5])), HitWait.CONVERSIONS
     )
     assert [card.id for card in rolled.drawn] == ["light-1", "light-2"]
     done = table.play(hits.convert, "zoe", hit, 1, Cast())
@@ -357,7 +357,7 @@ def test_a_soak_deals_nothing_unasked_or_in_secret(cast):
     wound = table.play(hits.strike, "zoe", Struck(die=Threat.D4, soak=soak), Cast(faces=[4, 1, 1], **cast))
     assert (wound.complications, wound.drawn, wound.undealt) == (2, (), 0)
     in_steps = {name: value for name, value in cast.items() if name == "visibility"}
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D4, wait=Wait.SOAK), Cast(faces=[4], **in_steps)).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D4, wait=HitWait.SOAK), Cast(faces=[4], **in_steps)).hit
     then = Cast(faces=[1, 1], deal=cast.get("deal", True))
     assert table.play(hits.soak, "zoe", hit, soak, then, None).drawn == ()
     assert table.piles("light")[2] == {}
@@ -392,7 +392,7 @@ def test_another_client_of_the_character_goes_on(struck_by, token, may):
     soak, faces = Soaked(kind="composure"), fallen(6, 2, 6, 3)
     if may:
         table.play(hits.strike, "zoe", Struck(die=Threat.D6), fallen(1), by=token)
-        table.play(hits.soak, "zoe", hit, soak, faces, Wait.CONVERSIONS, by=token)
+        table.play(hits.soak, "zoe", hit, soak, faces, HitWait.CONVERSIONS, by=token)
         assert table.play(hits.convert, "zoe", hit, 2, Cast(), by=token).trauma == 2
         return
     before = dict(table.raw)
@@ -419,7 +419,7 @@ def test_a_hit_is_resolved_once():
         table.play(hits.convert, "zoe", hit, 1, Cast())
     assert (refusal.value.field, refusal.value.problem) == ("count", "soak_first")
     soak, faces = Soaked(kind="composure"), fallen(6, 2, 6, 3)
-    table.play(hits.soak, "zoe", hit, soak, faces, Wait.CONVERSIONS)
+    table.play(hits.soak, "zoe", hit, soak, faces, HitWait.CONVERSIONS)
     with pytest.raises(HitAlreadyResolved):  # it has been soaked: only its conversions are left
         table.play(hits.soak, "zoe", hit, None, Cast(), None)
     table.play(hits.convert, "zoe", hit, 2, Cast())
@@ -433,7 +433,7 @@ def test_a_hit_is_resolved_once():
 
 def test_a_hit_without_damage_waits_for_nothing():
     table = with_sheet(Table(), protections=(LIGHT,))
-    wound = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=Wait.SOAK), fallen(1))
+    wound = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), fallen(1))
     assert (wound.state, wound.hit, wound.damage, wound.choices) == (RESOLVED, None, 0, None)
     assert table.play(hits.listed) == ()
     assert table.get("s:zoe").protections == ()
@@ -453,7 +453,7 @@ SECRETS = [
 def test_who_finds_a_secret_hit(visibility, seen):
     table = Table()
     cast = Cast(faces=[5], visibility=visibility)
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=Wait.SOAK), cast, by=OF_ZOE).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), cast, by=OF_ZOE).hit
     found = [bool(table.play(hits.listed, by=each)) for each in (OF_ZOE, GM, PLAYER, OBSERVER)]
     assert found == list(seen)
     for each, sees in ((PLAYER, seen[2]), (GM, seen[1]), (OF_ZOE, seen[0])):
@@ -468,7 +468,7 @@ def test_who_finds_a_secret_hit(visibility, seen):
 def test_a_chat_goes_on_with_its_secret_hit_and_shows_it_to_nobody():
     table = Table()
     cast = Cast(faces=[5], visibility=Visibility.SELF)
-    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=Wait.SOAK), cast, by=CHAT).hit
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), cast, by=CHAT).hit
     assert table.play(hits.listed, by=CHAT) == ()
     assert table.play(hits.soak, "zoe", hit, None, Cast(), None, by=CHAT).state is RESOLVED
 
@@ -477,7 +477,7 @@ def test_a_chat_goes_on_with_its_secret_hit_and_shows_it_to_nobody():
 
 
 def waits(table, count=1):
-    return [table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=Wait.SOAK), fallen(5)).hit for _ in range(count)]
+    return [table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), fallen(5)).hit for _ in range(count)]
 
 
 def test_fifty_hits_wait():
@@ -495,14 +495,14 @@ def test_fifty_hits_wait():
 def test_a_hit_that_goes_on_waiting_takes_no_ones_place():
     table = Table()
     there = waits(table, 50)
-    table.play(hits.soak, "zoe", there[-1], Soaked(kind="composure", base=1), fallen(6, 1), Wait.CONVERSIONS)
+    table.play(hits.soak, "zoe", there[-1], Soaked(kind="composure", base=1), fallen(6, 1), HitWait.CONVERSIONS)
     assert [each.hit for each in table.play(hits.listed)] == there
 
 
 def test_a_pending_hit_keeps_what_was_rolled_only():
     table = at_table(CASES[4])
     hit = struck(table, CASES[4]).hit
-    table.play(hits.soak, "zoe", hit, Soaked(kind="composure", red=0), fallen(6, 2, 6, 3), Wait.CONVERSIONS)
+    table.play(hits.soak, "zoe", hit, Soaked(kind="composure", red=0), fallen(6, 2, 6, 3), HitWait.CONVERSIONS)
     kept = table.get(f"p:{hit}")
     assert (kept.faces, kept.soak, kept.resolved) == ((5, 6, 2, 6, 3), Composure(2, 0, 0), False)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.dice import FacesMismatch, Kind, Source, Throw
+from service.dice import DieKind, FacesMismatch, FacesSource, Throw
 from service.errors import InvalidValue, NobodyToPick, NotAllowed, NotThere
 from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.pool import Difficulty, Outcome
@@ -89,7 +89,7 @@ def test_what_a_roll_tells():
     facts = table.play(rolls.roll_sixd6, "zoe", asked, cast, by=OF_ZOE)
     assert (facts.outcome, facts.successes, facts.margin) == (Outcome.CRITICAL_SUCCESS, 3, 0)
     assert (facts.character, facts.character_name, facts.label) == ("zoe", "Zoé", "Kick the door")
-    assert (facts.source, facts.visibility, facts.roller) == (Source.PROVIDED, Visibility.PUBLIC, "of-zoe")
+    assert (facts.source, facts.visibility, facts.roller) == (FacesSource.PROVIDED, Visibility.PUBLIC, "of-zoe")
     assert facts.event == str(table.version)
     told = table.events[-1]
     assert (told.type, told.character, told.data, told.actor.token) == ("sixd6.roll", "zoe", facts, "of-zoe")
@@ -99,11 +99,11 @@ def test_the_table_s_dice_roll_what_nobody_threw():
     table, chance = Table(), Scripted(*d6(6, 2, 1))
     facts = table.play(rolls.roll_sixd6, "zoe", PoolAsked(base=2), Cast(), chance=chance)
     assert [die.face for die in facts.dice] == [6, 2, 1]
-    assert (facts.source, chance.left) == (Source.SERVICE, [])
+    assert (facts.source, chance.left) == (FacesSource.SERVICE, [])
     chance = Scripted(*d6(6, 2))
     mixed = roll(table, "zoe", [1], base=2, roll_rest=True, chance=chance)
     assert [die.face for die in mixed.dice] == [1, 6, 2]
-    assert (mixed.source, chance.left) == (Source.MIXED, [])
+    assert (mixed.source, chance.left) == (FacesSource.MIXED, [])
 
 
 FACES = [
@@ -126,20 +126,20 @@ FACES = [
 def test_who_may_bring_faces(setting, token, may, rest):
     table = Table(provided_faces=setting)
     if may:
-        assert roll(table, "zoe", [5], by=token, roll_rest=rest).source is Source.PROVIDED
+        assert roll(table, "zoe", [5], by=token, roll_rest=rest).source is FacesSource.PROVIDED
     else:
         with pytest.raises(NotAllowed) as refusal:
             roll(table, "zoe", [5], by=token, roll_rest=rest)
         assert refusal.value.reason == "faces"
     own = table.play(rolls.roll_sixd6, "zoe", PoolAsked(base=1), Cast(roll_rest=rest), by=token, chance=Scripted((6, 1)))
-    assert own.source is Source.SERVICE
+    assert own.source is FacesSource.SERVICE
 
 
 MISMATCHES = [
     # faces for 1 base and 2 red dice, at, needed
-    ([1], 1, (Throw(6, Kind.RED, 0, 2),)),
-    ([1, 1, 6], 3, (Throw(6, Kind.RED, 1, 1),)),
-    ([1, 1, 7], 2, (Throw(6, Kind.RED, 0, 1),)),
+    ([1], 1, (Throw(6, DieKind.RED, 0, 2),)),
+    ([1, 1, 6], 3, (Throw(6, DieKind.RED, 1, 1),)),
+    ([1, 1, 7], 2, (Throw(6, DieKind.RED, 0, 1),)),
     ([1, 1, 1, 1], 3, ()),
 ]
 
@@ -270,11 +270,11 @@ def test_a_bound_player_rolls_for_no_group_of_others():
 
 SOURCES = [
     # faces for two, rest, what chance says, source
-    ([5, 2], False, [], Source.PROVIDED),
-    ([5], True, d6(2), Source.MIXED),
-    (None, False, d6(5, 2), Source.SERVICE),
-    ([5, 2], True, [], Source.PROVIDED),
-    ([], True, d6(5, 2), Source.SERVICE),
+    ([5, 2], False, [], FacesSource.PROVIDED),
+    ([5], True, d6(2), FacesSource.MIXED),
+    (None, False, d6(5, 2), FacesSource.SERVICE),
+    ([5, 2], True, [], FacesSource.PROVIDED),
+    ([], True, d6(5, 2), FacesSource.SERVICE),
 ]
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from service.systems.sixd6 import complications
-from service.systems.sixd6.complications import Lasts
+from service.systems.sixd6.complications import CardDuration
 from service.table import decks, scene
 from tests.table.played import Table
 
 GRAVE = list(complications.cards(complications.Deck.GRAVE).values())
-LASTING = [44 + at for at, card in enumerate(GRAVE) if card.lasts is Lasts.SCENE]
-STAYING = [44 + at for at, card in enumerate(GRAVE) if card.lasts is Lasts.DISCARD]
+LASTING = [44 + at for at, card in enumerate(GRAVE) if card.lasts is CardDuration.SCENE]
+STAYING = [44 + at for at, card in enumerate(GRAVE) if card.lasts is CardDuration.DISCARD]
 
 
 @pytest.mark.parametrize("holder", ["zoe", decks.TABLE])

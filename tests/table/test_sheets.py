@@ -8,7 +8,7 @@ from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.damage import Protection, Threat
 from service.systems.sixd6.healing import Care
 from service.table import characters, healing, hits, rolls, sheets
-from service.table.hits import Soaked, Struck, Wait
+from service.table.hits import HitWait, Soaked, Struck
 from service.table.rolls import PoolAsked
 from service.table.sheets import Adjustment, SheetChange
 from tests.table.played import CHAT, GM, OBSERVER, OF_ZOE, PLAYER, Table, fallen, sheet, with_sheet
@@ -226,7 +226,7 @@ def test_a_soak_without_a_sheet_tells_its_base_dice():
 def test_a_deleted_character_takes_its_sheets_and_hits_along():
     table = with_sheet(with_sheet(Table()), "max")
     for who in ("zoe", "max"):
-        table.play(hits.strike, who, Struck(die=Threat.D6, wait=Wait.SOAK), fallen(4))
+        table.play(hits.strike, who, Struck(die=Threat.D6, wait=HitWait.SOAK), fallen(4))
     table.play(characters.delete, "zoe")
     assert table.get("s:zoe") is None
     assert [each.character for each in table.play(hits.listed)] == ["max"]

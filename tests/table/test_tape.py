@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dice import Chance, Kind, Tape, Throw
+from service.dice import Chance, DieKind, Tape, Throw
 
 
 class Counting(Chance):
@@ -66,7 +66,7 @@ def test_dice_and_shuffles_are_replayed():
     tape = Tape(Last())
 
     def play():
-        return tape.throw(Throw(6, Kind.BASE, 0, 5), Throw(8, Kind.DAMAGE, 0, 1)), tape.shuffled("abcdefghij")
+        return tape.throw(Throw(6, DieKind.BASE, 0, 5), Throw(8, DieKind.DAMAGE, 0, 1)), tape.shuffled("abcdefghij")
 
     first = play()
     assert play() != first

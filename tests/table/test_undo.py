@@ -39,7 +39,7 @@ from service.table.cards import Wanted
 from service.table.characters import Profile, ProfileChange
 from service.table.clock import ClockAction
 from service.table.decks import TABLE
-from service.table.hits import Soaked, Struck, Wait
+from service.table.hits import HitWait, Soaked, Struck
 from service.table.names import sought
 from service.table.opponents import OpponentProfile
 from service.table.records import Token
@@ -63,7 +63,7 @@ def laid(names=("Zoé", "Max", "Ana")):
     table.play(opponents.add, OpponentProfile(name="Ogre", burn_max=5), None)
     table.own("mine", a=2, b=1)
     table.play(decks.draw, "light", 2, holder="ana")
-    table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=Wait.SOAK), fallen(5))
+    table.play(hits.strike, "zoe", Struck(die=Threat.D8, wait=HitWait.SOAK), fallen(5))
     table.play(cards.apply, give(table, "team-breakdown", TABLE), Wanted())
     table.play(session.mint, "secret", Token(id="t2", role=Role.PLAYER, created_ms=0))
     return table
@@ -259,7 +259,7 @@ BUILT_ON = [
     # event to take back, later steps, which of them are in the way
     (added, [lambda t: with_sheet(t, "bob")], [0]),
     (added, [lambda t: t.play(decks.draw, "light", 1, holder="max"), lambda t: give(t, "puppet", "bob")], [1]),
-    (added, [lambda t: t.play(hits.strike, "bob", Struck(die=Threat.D6, wait=Wait.SOAK), fallen(3))], [0]),
+    (added, [lambda t: t.play(hits.strike, "bob", Struck(die=Threat.D6, wait=HitWait.SOAK), fallen(3))], [0]),
     (added, [lambda t: t.play(cards.apply, give(t, "inversion", "max"), Wanted(character="bob"))], [1]),
     (added, [lambda t: t.play(burn_sheets.put, "bob", STATS), STEPS["sixd6.sheet"]], [0]),
     # a discard of somebody who has gone since
@@ -351,7 +351,7 @@ POOL = st.builds(PoolAsked, base=st.integers(0, 3), red=st.integers(0, 3)) | st.
 STRUCK = st.builds(
     Struck,
     die=st.sampled_from(Threat),
-    wait=st.sampled_from([None, Wait.SOAK, Wait.SOAK]),
+    wait=st.sampled_from([None, HitWait.SOAK, HitWait.SOAK]),
 )
 SOAK = st.none() | st.builds(
     Soaked, kind=st.sampled_from(["grit", "composure"]), base=st.integers(0, 4), red=st.integers(0, 2)
@@ -401,7 +401,7 @@ PLAYS = {
     "group": lambda t, d: t.play(rolls.roll_group, None, d(POOL), d(CASTS)),
     "strike": lambda t, d: t.play(hits.strike, d(WHO), d(STRUCK), d(CASTS)),
     "strike group": lambda t, d: t.play(hits.strike_group, None, Struck(die=Threat.D6), Cast()),
-    "soak": lambda t, d: t.play(hits.soak, *pending(t, d), d(SOAK), Cast(), d(st.sampled_from([None, Wait.CONVERSIONS]))),
+    "soak": lambda t, d: t.play(hits.soak, *pending(t, d), d(SOAK), Cast(), d(st.sampled_from([None, HitWait.CONVERSIONS]))),
     "convert": lambda t, d: t.play(hits.convert, *pending(t, d), d(st.integers(0, 2)), Cast()),
     "sheet": lambda t, d: t.play(sheets.put, d(WHO), d(SHEETS)),
     "adjust": lambda t, d: t.play(sheets.change, d(WHO), SheetChange(adjust=Adjustment(damage=d(st.integers(-3, 3))))),

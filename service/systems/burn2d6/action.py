@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from service.dice import Dice, Kind, Throw
+from service.dice import Dice, DieKind, Throw
 from service.errors import BurnTooLarge, InvalidValue, OutOfAction, WastedBurn
 
 MOST_DICE_ASKED = 5
@@ -68,7 +68,7 @@ class Action(Struct, frozen=True, kw_only=True):
 class ActionDie(Struct, frozen=True):
     face: Annotated[int, Meta(ge=1, le=6)]
     sides: Annotated[int, Meta(ge=6, le=6)]
-    kind: Kind
+    kind: DieKind
     wave: Annotated[int, Meta(ge=0, le=0)]
 
 
@@ -105,7 +105,7 @@ def roll_action(action: Action, dice: Dice) -> ActionRoll:
     """Raises what `refuse` raises, before any die is rolled."""
     refuse(action)
     rolled = action.dice_asked + action.extra_dice - action.dice_removed
-    faces = dice.throw(Throw(6, Kind.ACTION, 0, rolled))
+    faces = dice.throw(Throw(6, DieKind.ACTION, 0, rolled))
     after = action.burned + action.burn_stat
     by_this_roll = action.burned < action.value <= after
     return ActionRoll(
@@ -116,7 +116,7 @@ def roll_action(action: Action, dice: Dice) -> ActionRoll:
         burn_slots=action.burn_slots,
         helpers=action.helpers,
         rolled=rolled,
-        dice=tuple(ActionDie(face, 6, Kind.ACTION, 0) for face in faces),
+        dice=tuple(ActionDie(face, 6, DieKind.ACTION, 0) for face in faces),
         total=sum(faces),
         value=action.value,
         margin=action.value - sum(faces),

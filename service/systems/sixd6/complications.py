@@ -19,7 +19,7 @@ class Deck(StrEnum):
     GRAVE = "grave"
 
 
-class Lasts(StrEnum):
+class CardDuration(StrEnum):
     """R20: cards that last a scene end with it, the others when they are discarded."""
 
     SCENE = "scene"
@@ -35,7 +35,7 @@ class Card(Struct, frozen=True, kw_only=True):
     id: Annotated[str, Meta(pattern=r"^[a-z-]{1,64}(?![\s\S])")]
     fr: Wording
     en: Wording
-    lasts: Lasts = Lasts.DISCARD
+    lasts: CardDuration = CardDuration.DISCARD
 
     def worded(self, lang: Lang) -> Wording:
         return self.fr if lang is Lang.FR else self.en

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from service.dice import MOST_DICE, Dice, Kind, Throw
+from service.dice import MOST_DICE, Dice, DieKind, Throw
 from service.systems.sixd6.pool import BaseDice, RedDice, Tray, throw_pool
 
 Points = Annotated[int, Meta(ge=0, le=12)]
@@ -102,7 +102,7 @@ class HitDie(Struct, frozen=True):
 
     face: Annotated[int, Meta(ge=1, le=12)]
     sides: Annotated[int, Meta(ge=2, le=12)]
-    kind: Kind
+    kind: DieKind
     wave: Annotated[int, Meta(ge=0, le=MOST_DICE)]
     soaks: bool
 
@@ -125,7 +125,7 @@ class Wound(Struct, frozen=True, kw_only=True):
 def resolve_hit(hit: Hit, dice: Dice) -> Wound:
     heavy = Protection.HEAVY in hit.protections
     die = hit.rolled_die
-    rolled = dice.throw(Throw(die.sides, Kind.DAMAGE, 0, 1))[0] if die else None
+    rolled = dice.throw(Throw(die.sides, DieKind.DAMAGE, 0, 1))[0] if die else None
     light = Protection.LIGHT in hit.protections and bool(rolled)  # R9: without an effect to give it is kept
     left = (rolled or 0) - light
     tray = throw_soak(hit.soak, left, dice)
@@ -170,7 +170,7 @@ def conversions_possible(chosen: Soak | None, left: int, sixes: int) -> int:
 
 
 def _dice(die: Threat | None, rolled: int | None, tray: Tray) -> list[HitDie]:
-    damage = [HitDie(rolled, die.sides, Kind.DAMAGE, 0, False)] if die and rolled else []
+    damage = [HitDie(rolled, die.sides, DieKind.DAMAGE, 0, False)] if die and rolled else []
     return damage + [HitDie(face, 6, kind, wave, face == 6) for wave, kind, face in tray.dice]
 
 

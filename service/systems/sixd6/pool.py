@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from service.dice import MOST_DICE, Dice, Kind, Throw
+from service.dice import MOST_DICE, Dice, DieKind, Throw
 
 BaseDice = Annotated[int, Meta(ge=0, le=6, description="Base dice: aptitude + qualification (A1).")]
 RedDice = Annotated[int, Meta(ge=0, le=6, description="Red dice added to the pool (A1, R0).")]
@@ -57,7 +57,7 @@ class PoolDie(Struct, frozen=True):
 
     face: Annotated[int, Meta(ge=1, le=6)]
     sides: Annotated[int, Meta(ge=6, le=6)]
-    kind: Kind
+    kind: DieKind
     wave: Annotated[int, Meta(ge=0, le=MOST_DICE)]
     successes: Annotated[int, Meta(ge=0, le=1)]
 
@@ -81,7 +81,7 @@ class PoolRoll(Struct, frozen=True, kw_only=True):
 class Tray(Struct, frozen=True):
     """Dice as they fell, wave by wave. `truncated`: sixes were left that were not rolled again."""
 
-    waves: tuple[tuple[tuple[Kind, int], ...], ...]
+    waves: tuple[tuple[tuple[DieKind, int], ...], ...]
     truncated: bool = False
 
     @property
@@ -90,7 +90,7 @@ class Tray(Struct, frozen=True):
         return tuple(face for _, face in self.waves[0]) if self.waves else ()
 
     @property
-    def dice(self) -> list[tuple[int, Kind, int]]:
+    def dice(self) -> list[tuple[int, DieKind, int]]:
         """(wave, kind, face) of every die."""
         return [(wave, kind, face) for wave, fallen in enumerate(self.waves) for kind, face in fallen]
 
@@ -100,12 +100,12 @@ class Tray(Struct, frozen=True):
     @property
     def red_ones(self) -> int:
         """Each draws one light complication card (R3); a red die stays red when rolled again (R2)."""
-        return sum(die == (Kind.RED, 1) for die in chain.from_iterable(self.waves))
+        return sum(die == (DieKind.RED, 1) for die in chain.from_iterable(self.waves))
 
 
 def throw_pool(base: int, red: int, dice: Dice, *, again: bool = True) -> Tray:
     """Throw six-sided dice; `again` rolls sixes again, wave by wave, up to MOST_DICE in all (A2)."""
-    waves: list[tuple[tuple[Kind, int], ...]] = []
+    waves: list[tuple[tuple[DieKind, int], ...]] = []
     left, truncated = MOST_DICE, False
     while base + red and left:
         earned, base = base + red, min(base, left)
@@ -113,13 +113,13 @@ def throw_pool(base: int, red: int, dice: Dice, *, again: bool = True) -> Tray:
         truncated = base + red < earned
         left -= base + red
         waves.append(_throw_wave(base, red, len(waves), dice))
-        base, red = (waves[-1].count((kind, 6)) if again else 0 for kind in (Kind.BASE, Kind.RED))
+        base, red = (waves[-1].count((kind, 6)) if again else 0 for kind in (DieKind.BASE, DieKind.RED))
     return Tray(tuple(waves), truncated or base + red > 0)
 
 
-def _throw_wave(base: int, red: int, wave: int, dice: Dice) -> tuple[tuple[Kind, int], ...]:
-    throws = [Throw(6, kind, wave, count) for kind, count in ((Kind.BASE, base), (Kind.RED, red)) if count]
-    kinds = [Kind.BASE] * base + [Kind.RED] * red
+def _throw_wave(base: int, red: int, wave: int, dice: Dice) -> tuple[tuple[DieKind, int], ...]:
+    throws = [Throw(6, kind, wave, count) for kind, count in ((DieKind.BASE, base), (DieKind.RED, red)) if count]
+    kinds = [DieKind.BASE] * base + [DieKind.RED] * red
     return tuple(zip(kinds, dice.throw(*throws), strict=True))
 
 

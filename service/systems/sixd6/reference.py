@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from service.systems.sixd6.character import CARE_POOLS, HOME, SOAK_POOLS
-from service.systems.sixd6.complications import Deck, Lasts, cards
+from service.systems.sixd6.complications import CardDuration, Deck, cards
 from service.systems.sixd6.damage import Protection, Threat
 from service.systems.sixd6.pool import SUCCESSES_NEEDED, Difficulty, Outcome
 from service.words import Words
@@ -69,7 +69,7 @@ class CardEntry(Struct, frozen=True, kw_only=True):
     id: Id
     label: Said
     effect: Said
-    lasts: Lasts
+    lasts: CardDuration
 
 
 class DeckEntry(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Protocol
 
-from service.dice import Kind
+from service.dice import DieKind
 from service.systems.sixd6.damage import Wound
 from service.systems.sixd6.odds import HitOdds, OddsTable, PoolOdds
 from service.systems.sixd6.pool import PoolRoll
@@ -18,7 +18,7 @@ class ShownDie(Protocol):
     @property
     def face(self) -> int: ...
     @property
-    def kind(self) -> Kind: ...
+    def kind(self) -> DieKind: ...
     @property
     def wave(self) -> int: ...
 
@@ -60,7 +60,7 @@ def _protections(wound: Wound, words: Words) -> str:
 def _calculation(wound: Wound, words: Words) -> str:
     if wound.rolled_die is None or wound.rolled is None:
         return words("say.no_damage_die")
-    soaked = [die for die in wound.dice if die.kind is not Kind.DAMAGE]
+    soaked = [die for die in wound.dice if die.kind is not DieKind.DAMAGE]
     rolled = words("say.damage_die", die=wound.rolled_die.upper(), face=wound.rolled)
     return rolled + (words("say.soak_dice", dice=listed(soaked, words)) if soaked else ".")
 
@@ -78,8 +78,8 @@ def listed(dice: Sequence[ShownDie], words: Words) -> str:
 
 
 def _wave(wave: Sequence[ShownDie], words: Words) -> str:
-    base = " ".join(str(die.face) for die in wave if die.kind is not Kind.RED)
-    red = " ".join(str(die.face) for die in wave if die.kind is Kind.RED)
+    base = " ".join(str(die.face) for die in wave if die.kind is not DieKind.RED)
+    red = " ".join(str(die.face) for die in wave if die.kind is DieKind.RED)
     return " + ".join(part for part in (base, red and words("say.red", faces=red)) if part)
 
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from service.dice import FacesMismatch, GivenFaces, Kind, Throw
+from service.dice import DieKind, FacesMismatch, GivenFaces, Throw
 from service.errors import BurnTooLarge, InvalidValue, OutOfAction, WastedBurn
 from service.systems.burn2d6.action import Action, ActionDie, ActionRoll, Burned, Stat, roll_action
 
@@ -196,7 +196,7 @@ def test_the_whole_answer():
         burn_slots=0,
         helpers=2,
         rolled=3,
-        dice=tuple(ActionDie(face=face, sides=6, kind=Kind.ACTION, wave=0) for face in (5, 1, 4)),
+        dice=tuple(ActionDie(face=face, sides=6, kind=DieKind.ACTION, wave=0) for face in (5, 1, 4)),
         total=10,
         value=9,
         margin=-1,
@@ -245,7 +245,7 @@ MISMATCHES = [
 def test_faces_that_do_not_fit_the_action(faces, at, sides, count):
     with pytest.raises(FacesMismatch) as refused:
         roll_action(Action(value=7, dice_count=3), GivenFaces(faces))
-    needed = (Throw(sides=6, kind=Kind.ACTION, wave=0, count=count),)
+    needed = (Throw(sides=6, kind=DieKind.ACTION, wave=0, count=count),)
     assert vars(refused.value) == {"at": at, "sides": sides, "needed": needed}
 
 

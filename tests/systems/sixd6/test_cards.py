@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.systems.sixd6.complications import Deck, Lasts, cards
+from service.systems.sixd6.complications import CardDuration, Deck, cards
 from service.words import Lang
 
 SOURCE = Path(__file__).parents[4] / "shared" / "rules" / "source-6d6-system.fr.txt"
@@ -129,7 +129,7 @@ def test_a_card_is_worded_in_the_language_asked_for():
 
 
 def test_six_grave_cards_last_a_scene():
-    lasting = [card.fr.name for card in EVERY if card.lasts is Lasts.SCENE]
+    lasting = [card.fr.name for card in EVERY if card.lasts is CardDuration.SCENE]
     assert lasting == LAST_A_SCENE
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dice import MOST_DICE, Dice, FacesMismatch, GivenFaces, Kind, Source, Throw
+from service.dice import MOST_DICE, Dice, DieKind, FacesMismatch, FacesSource, GivenFaces, Throw
 from service.systems.sixd6.damage import (
     Composure,
     DamageRollStep,
@@ -22,7 +22,7 @@ from service.systems.sixd6.damage import (
 
 D2, D4, D6, D8, D10, D12 = Threat
 LIGHT, HEAVY = Protection
-KINDS = {"b": Kind.BASE, "r": Kind.RED}
+KINDS = {"b": DieKind.BASE, "r": DieKind.RED}
 
 
 def fallen(notation):
@@ -30,7 +30,7 @@ def fallen(notation):
     first, *waves = notation.split(" · ") if notation else [""]
     damage = [tuple(map(int, first.split("/")))] if first else []
     soak = [(die, wave) for wave, dice in enumerate(waves) for die in dice.split()]
-    return tuple(HitDie(face, sides, Kind.DAMAGE, 0, False) for face, sides in damage) + tuple(
+    return tuple(HitDie(face, sides, DieKind.DAMAGE, 0, False) for face, sides in damage) + tuple(
         HitDie(int(die[1]), 6, KINDS[die[0]], wave, die[1] == "6") for die, wave in soak
     )
 
@@ -38,7 +38,7 @@ def fallen(notation):
 def resolved(hit, faces):
     dice = GivenFaces(faces)
     wound = resolve_hit(hit, dice)
-    assert dice.finish() is Source.PROVIDED
+    assert dice.finish() is FacesSource.PROVIDED
     return wound
 
 
@@ -207,15 +207,15 @@ def test_the_thousand_are_dice_of_the_soak(chosen, faces, sixes, cards, truncate
 
 
 def damage_die(threat):
-    return Throw(threat.sides, Kind.DAMAGE, 0, 1)
+    return Throw(threat.sides, DieKind.DAMAGE, 0, 1)
 
 
 def base_dice(wave, count):
-    return Throw(6, Kind.BASE, wave, count)
+    return Throw(6, DieKind.BASE, wave, count)
 
 
 def red_dice(wave, count):
-    return Throw(6, Kind.RED, wave, count)
+    return Throw(6, DieKind.RED, wave, count)
 
 
 MISMATCHES = [
@@ -258,10 +258,10 @@ class Twos(Dice):
 
 SOURCES = [
     # faces given, dice, source
-    ([], "2/8 · b2 r2", Source.SERVICE),
-    ([5], "5/8 · b2 r2", Source.MIXED),
-    ([5, 6], "5/8 · b6 r2 · b2", Source.MIXED),
-    ([5, 6, 6, 1, 1], "5/8 · b6 r6 · b1 r1", Source.PROVIDED),
+    ([], "2/8 · b2 r2", FacesSource.SERVICE),
+    ([5], "5/8 · b2 r2", FacesSource.MIXED),
+    ([5, 6], "5/8 · b6 r2 · b2", FacesSource.MIXED),
+    ([5, 6, 6, 1, 1], "5/8 · b6 r6 · b1 r1", FacesSource.PROVIDED),
 ]
 
 
@@ -333,7 +333,7 @@ def test_the_steps_lead_from_the_threat_to_the_wound(resolution):
 @given(resolutions())
 def test_cards_are_the_red_ones_on_the_table(resolution):
     _, wound = resolution
-    assert wound.complications == [(die.kind, die.face) for die in wound.dice].count((Kind.RED, 1))
+    assert wound.complications == [(die.kind, die.face) for die in wound.dice].count((DieKind.RED, 1))
 
 
 @settings(deadline=None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dice import Dice, GivenFaces, Kind, Source
+from service.dice import Dice, DieKind, FacesSource, GivenFaces
 from service.errors import HealingCooldown, HealingWindowFull, NothingToHeal, TierSizeUnknown
 from service.systems.sixd6.healing import (
     TRACK_HEALED,
@@ -46,7 +46,7 @@ def healed(treatment, timers, now_ms, successes):
     """The roll with so many fives among its dice."""
     dice = GivenFaces([5] * successes + [2] * (treatment.base - successes))
     facts, after = treat(treatment, timers, now_ms, dice)
-    assert dice.finish() is Source.PROVIDED
+    assert dice.finish() is FacesSource.PROVIDED
     return facts, after
 
 
@@ -122,10 +122,10 @@ DICE = [
 def test_dice_are_read_as_in_a_pool(base, red, faces, successes, cards):
     dice = GivenFaces(faces)
     facts, _ = treat(asked(TREAT_DAMAGE, tier_size=20, base=base, red=red), Timers(), 0, dice)
-    assert dice.finish() is Source.PROVIDED
+    assert dice.finish() is FacesSource.PROVIDED
     assert (facts.successes, facts.healed, facts.complications) == (successes, successes, cards)
     assert [die.face for die in facts.dice] == faces
-    assert [die.kind for die in facts.dice[: base + red]] == [Kind.BASE] * base + [Kind.RED] * red
+    assert [die.kind for die in facts.dice[: base + red]] == [DieKind.BASE] * base + [DieKind.RED] * red
 
 
 # R14: the second roll comes so long after the first; refused ones say when it may be made.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dice import Dice, FacesMismatch, GivenFaces, Kind
+from service.dice import Dice, DieKind, FacesMismatch, GivenFaces
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, resolve_hit
 from service.systems.sixd6.odds import HitOdds, OddsTable, OutcomeChances, PoolOdds, hit_odds, odds_table, pool_odds
 from service.systems.sixd6.pool import Difficulty, Outcome, Pool, roll_pool
@@ -313,7 +313,7 @@ def test_wounds_under_composure_are_exactly_what_the_rule_makes_of_every_fall(di
     hit = Hit(die=die, protections=frozenset(protections), soak=Composure(base, red, most))
     ways = asked(
         lambda dice: resolve_hit(hit, dice),
-        lambda faces, needed: needed[0].kind is not Kind.DAMAGE and faces[1:].count(6) >= faces[0] // 2,
+        lambda faces, needed: needed[0].kind is not DieKind.DAMAGE and faces[1:].count(6) >= faces[0] // 2,
     )
     wounds = [(resolve_hit(hit, GivenFaces(faces, rest=Twos())), p) for _, faces, p in ways]
     odds = hit_odds(hit)

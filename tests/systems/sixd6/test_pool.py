@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dice import MOST_DICE, Dice, FacesMismatch, GivenFaces, Kind, Source, Throw
+from service.dice import MOST_DICE, Dice, DieKind, FacesMismatch, FacesSource, GivenFaces, Throw
 from service.systems.sixd6.pool import (
     SUCCESSES,
     SUCCESSES_NEEDED,
@@ -19,7 +19,7 @@ from service.systems.sixd6.pool import (
 
 EASY, NORMAL, HARD, EXCEPTIONAL, EXTREME, IMPOSSIBLE = Difficulty
 FATAL, CRITICAL_FAILURE, FAILURE, DOMINATION, CRITICAL_SUCCESS, SUCCESS = Outcome
-KINDS = {"b": Kind.BASE, "r": Kind.RED}
+KINDS = {"b": DieKind.BASE, "r": DieKind.RED}
 
 
 def fallen(notation):
@@ -35,7 +35,7 @@ def fallen(notation):
 def rolled(pool, faces):
     dice = GivenFaces(faces)
     roll = roll_pool(pool, dice)
-    assert dice.finish() is Source.PROVIDED
+    assert dice.finish() is FacesSource.PROVIDED
     return roll
 
 
@@ -166,16 +166,16 @@ def test_a_pool_stops_at_a_thousand_dice_and_says_so(row):
     roll = rolled(Pool(base=base, red=red), faces)
     assert [die.face for die in roll.dice] == faces
     final = [die.kind for die in roll.dice if die.wave == roll.dice[-1].wave]
-    assert (final.count(Kind.BASE), final.count(Kind.RED)) == last
+    assert (final.count(DieKind.BASE), final.count(DieKind.RED)) == last
     assert [roll.successes, roll.complications, roll.truncated] == expected
 
 
 def base_dice(wave, count):
-    return Throw(6, Kind.BASE, wave, count)
+    return Throw(6, DieKind.BASE, wave, count)
 
 
 def red_dice(wave, count):
-    return Throw(6, Kind.RED, wave, count)
+    return Throw(6, DieKind.RED, wave, count)
 
 
 MISMATCHES = [
@@ -217,11 +217,11 @@ class Twos(Dice):
 
 SOURCES = [
     # faces given, dice, source
-    ([], "b2 r2", Source.SERVICE),
-    ([6], "b6 r2 · b2", Source.MIXED),
-    ([6, 6], "b6 r6 · b2 r2", Source.MIXED),
-    ([6, 6, 1], "b6 r6 · b1 r2", Source.MIXED),
-    ([6, 6, 1, 1], "b6 r6 · b1 r1", Source.PROVIDED),
+    ([], "b2 r2", FacesSource.SERVICE),
+    ([6], "b6 r2 · b2", FacesSource.MIXED),
+    ([6, 6], "b6 r6 · b2 r2", FacesSource.MIXED),
+    ([6, 6, 1], "b6 r6 · b1 r2", FacesSource.MIXED),
+    ([6, 6, 1, 1], "b6 r6 · b1 r1", FacesSource.PROVIDED),
 ]
 
 
@@ -248,7 +248,7 @@ def test_its_own_faces_give_the_same_answer_again(pool, dice):
 def test_a_wave_rerolls_the_sixes_of_the_wave_before(pool, dice):
     roll = roll_pool(pool, dice)
     waves = range(max((die.wave for die in roll.dice), default=-1) + 1)
-    for kind, initial in ((Kind.BASE, pool.base), (Kind.RED, pool.red)):
+    for kind, initial in ((DieKind.BASE, pool.base), (DieKind.RED, pool.red)):
         faces = [[die.face for die in roll.dice if (die.kind, die.wave) == (kind, wave)] for wave in waves]
         assert [len(wave) for wave in faces] + [0] == [initial] + [wave.count(6) for wave in faces]
 
@@ -259,7 +259,7 @@ def test_successes_and_cards_are_what_lies_on_the_table(pool, dice):
     roll = roll_pool(pool, dice)
     faces = [die.face for die in roll.dice]
     assert roll.successes == faces.count(5) + faces.count(6) == sum(die.successes for die in roll.dice)
-    assert roll.complications == [(die.kind, die.face) for die in roll.dice].count((Kind.RED, 1))
+    assert roll.complications == [(die.kind, die.face) for die in roll.dice].count((DieKind.RED, 1))
     assert len(roll.dice) == pool.base + pool.red + faces.count(6) <= MOST_DICE
 
 
