@@ -56,7 +56,8 @@ class Failures:
         status = 200 if shown.soft_errors else refusal.status
         text = within(problem.text, shown)
         if shown.format is not Format.JSON:
-            said = targets.fitting(text, shown.max, targets.markdown) if shown.format is Format.MARKDOWN else text
+            bounds = (shown.max, shown.max_bytes)
+            said = targets.fitting(text, *bounds, targets.markdown) if shown.format is Format.MARKDOWN else text
             return reply(request, f"{said}\n".encode(), MEDIA_TYPES[shown.format], headers, status)
         body = encoder.encode(problem if text == problem.text else replace(problem, text=text))
         return reply(request, body, PROBLEM, headers, status)

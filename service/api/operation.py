@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +21,7 @@ from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, Unauthorized
 from service.render import foundry, targets
 from service.render.targets import Renderings, Target
+from service.systems import SYSTEMS
 from service.words import Lang, Words
 
 JSON = "application/json"
@@ -74,6 +75,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Needs a token of the session in its path."""
     keyed: bool = False
     """Takes an Idempotency-Key."""
+    gives: Mapping[str, str] = {}
+    """Members of later paths, and those of the answer that name them: the contract's links."""
 
     @property
     def body_optional(self) -> bool:
@@ -240,7 +243,7 @@ def sentence(call: Call, answer: Any) -> str:
     public = getattr(answer, "public_text", UNSET)
     text: str = answer.text if public is UNSET else public
     if call.presentation.format is Format.MARKDOWN:
-        return targets.fitting(text, call.presentation.max, targets.markdown)
+        return targets.fitting(text, call.presentation.max, call.presentation.max_bytes, targets.markdown)
     return text
 
 
@@ -249,17 +252,23 @@ def rendered(call: Call, answer: Any) -> Any:
     wanted = call.presentation.include
     if not wanted or not hasattr(answer, "renderings"):
         return answer
-    most, text = call.presentation.max, answer.text
+    bounds, text = (call.presentation.max, call.presentation.max_bytes), answer.text
     secret = getattr(answer, "public_text", UNSET) is not UNSET
-    title = getattr(answer, "label", None) or call.operation.summary
+    title = _title(answer)
     made: dict[Target, Any] = {
-        Target.MARKDOWN: lambda: targets.fitting(text, most, targets.markdown),
-        Target.SLACK: lambda: targets.fitting(text, most, targets.slack),
-        Target.HTML: lambda: targets.fitting(text, most, targets.html_paragraph),
-        Target.ROLL20: lambda: targets.fitting(text, most, partial(targets.roll20_line, title=title, secret=secret)),
+        Target.MARKDOWN: lambda: targets.fitting(text, *bounds, targets.markdown),
+        Target.SLACK: lambda: targets.fitting(text, *bounds, targets.slack),
+        Target.HTML: lambda: targets.fitting(text, *bounds, targets.html_paragraph),
+        Target.ROLL20: lambda: targets.roll20_line(text, title=title, secret=secret, most=bounds[0], most_bytes=bounds[1]),
         Target.FOUNDRY: lambda: foundry.rolls(getattr(answer, "dice", ()), flavor=title),
     }
     return replace(answer, renderings=Renderings(**{each.value: made[each]() for each in Target if each in wanted}))
+
+
+def _title(answer: Any) -> str:
+    """Stands over an answer where its place shows one: its label, else the game, whose name every language shares."""
+    game = SYSTEMS.get(getattr(answer, "system", ""))
+    return getattr(answer, "label", None) or (game.name if game else "Emberdice")
 
 
 def has(request: Request[Any, Any, Any], tag: str) -> bool:

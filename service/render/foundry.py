@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from service.render.marks import inert
+
 RED = "red"
 
 
@@ -39,6 +41,11 @@ class FoundryRoll(Struct, frozen=True, kw_only=True, rename={"kind": "class"}):
     options: dict[str, Any] = {}
 
 
+def _flavored(flavor: str) -> dict[str, Any]:
+    """Foundry shows a flavor as HTML."""
+    return {"flavor": html.escape(inert(flavor))}
+
+
 def pool_roll(dice: Sequence[Any], *, flavor: str, counts_from: int = 5) -> FoundryRoll | None:
     """A pool: base dice, and red ones as a second term with their colour. `total` counts faces from `counts_from` up."""
     kinds = [kind for kind in ("base", RED) if any(die.kind == kind for die in dice)]
@@ -50,7 +57,7 @@ def pool_roll(dice: Sequence[Any], *, flavor: str, counts_from: int = 5) -> Foun
         return None
     formula = " + ".join(f"{term.number}d6{''.join(term.modifiers)}" for term in terms if term.faces)
     total = sum(result.success for term in terms for result in term.results)
-    return FoundryRoll(formula=formula, terms=terms, total=total, options={"flavor": html.escape(flavor)})
+    return FoundryRoll(formula=formula, terms=terms, total=total, options=_flavored(flavor))
 
 
 def _pool_term(dice: Sequence[Any], counts_from: int, *, red: bool) -> FoundryTerm:
@@ -82,7 +89,7 @@ def sum_roll(dice: Sequence[Any], *, flavor: str) -> FoundryRoll | None:
     sides = dice[0].sides
     term = FoundryTerm(kind="Die", number=len(dice), faces=sides, results=[FoundryResult(result=die.face) for die in dice])
     total = sum(die.face for die in dice)
-    return FoundryRoll(formula=f"{len(dice)}d{sides}", terms=[term], total=total, options={"flavor": html.escape(flavor)})
+    return FoundryRoll(formula=f"{len(dice)}d{sides}", terms=[term], total=total, options=_flavored(flavor))
 
 
 def rolls(dice: Sequence[Any], *, flavor: str) -> list[FoundryRoll]:

@@ -10,15 +10,19 @@ import regex
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from service.render.foundry import FoundryRoll
+from service.render.marks import ZERO_WIDTH, inert
 
-ZERO_WIDTH = "\u200b"
 GRAPHEME = regex.compile(r"\X")
+LINE_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 # What could mean something in a target, in place of itself.
-MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:=])")
-SLACK_MARKS = re.compile(r"([*_~`])")
-ROLL20_MARKS = re.compile(r"[^\w\s,.;+→·…’«»—–-]|_", re.ASCII)
+MARKDOWN_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:=&$])")
 MENTION = re.compile(r"@(?=\S)")
+ROLL20_MARKS = re.compile(r"[^\w\s,.;+→·…’«»—–-]|_", re.ASCII)
+SLACK_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+SLACK_SPEAKS = re.compile(r"(?P<entity>[&<>])|(?P<format>[*_~`＊＿～｀]+)|[@#:](?=\S)|(?<=\w)\.(?=[^\W\d_])")
+SLACK_QUOTE = re.compile(r"^(\s*)(?=&gt;|＞)")
+SOFT_HYPHEN = "\u00ad"
 
 
 class Target(StrEnum):
@@ -42,41 +46,68 @@ class Renderings(Struct, frozen=True, kw_only=True):
 
 
 def markdown(text: str) -> str:
-    """Every mark escaped; a zero-width space keeps @ from calling anybody."""
-    return MARKDOWN_MARKS.sub(r"\\\1", MENTION.sub("@" + ZERO_WIDTH, text))
+    """Every mark escaped; a zero-width space keeps @ from calling anybody. Space in front would make code of it."""
+    return MARKDOWN_MARKS.sub(r"\\\1", MENTION.sub(f"@{ZERO_WIDTH}", text.strip()))
 
 
 def slack(text: str) -> str:
-    """Slack has no escape but its three entities: a zero-width space keeps marks and mentions from being read."""
-    escaped = html.escape(MENTION.sub("@" + ZERO_WIDTH, text), quote=False)
-    return SLACK_MARKS.sub(ZERO_WIDTH + r"\1" + ZERO_WIDTH, escaped)
+    """mrkdwn has no escape: marks go as the fallback of a date that cannot be formatted, which is shown as it stands.
+
+    A zero-width space would not do: beside a mark it makes Slack read it, inside a word too. It keeps mentions, emoji
+    codes and addresses from being read, and a soft hyphen a leading > from quoting.
+    """
+    return SLACK_QUOTE.sub(rf"\1{SOFT_HYPHEN}", SLACK_SPEAKS.sub(_slack_mark, text))
+
+
+def _slack_mark(mark: re.Match[str]) -> str:
+    if mark["entity"]:
+        return SLACK_ENTITIES[mark["entity"]]
+    return f"<!date^00000000^{{_}}|{mark['format']}>" if mark["format"] else mark[0] + ZERO_WIDTH
 
 
 def html_paragraph(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
+    return f"<p>{html.escape(inert(text))}</p>"
 
 
 def roll20(text: str) -> str:
     """Roll20 evaluates what it is sent: all that is not plain text goes as an entity."""
-    return ROLL20_MARKS.sub(lambda mark: f"&#{ord(mark[0])};" if mark[0].isascii() else mark[0], " ".join(text.split()))
+    return ROLL20_MARKS.sub(lambda mark: f"&#{ord(mark[0])};" if mark[0].isascii() else mark[0], one_line(text))
 
 
-def roll20_line(text: str, *, title: str, secret: bool) -> str:
+def roll20_line(text: str, *, title: str, secret: bool, most: int | None = None, most_bytes: int | None = None) -> str:
+    """Where room is little, the title gets a quarter of it at most; where a template finds none, the text goes bare."""
     whisper = "/w gm " if secret else ""
-    return f"{whisper}&{{template:default}} {{{{name={roll20(title)}}}}} {{{{={roll20(text)}}}}}"
+    over = fitting(title, most and most // 4, most_bytes and most_bytes // 4, roll20)
+
+    def template(said: str) -> str:
+        return f"{whisper}&{{template:default}} {{{{name={over}}}}} {{{{={roll20(said)}}}}}"
+
+    def bare(said: str) -> str:
+        return whisper + roll20(said)
+
+    return fitting(text, most, most_bytes, template if _is_within(template("…"), most, most_bytes) else bare)
 
 
-def fitting(text: str, most: int | None, write: Callable[[str], str]) -> str:
-    """As written for a target, in at most so many characters: the sentence is cut before it is written."""
+def one_line(text: str) -> str:
+    return LINE_BREAKS.sub(" ", text).strip()
+
+
+def fitting(text: str, most: int | None, most_bytes: int | None, write: Callable[[str], str]) -> str:
+    """As written for a target, in at most so many characters and bytes: the sentence is cut before it is written."""
     written = write(text)
-    if most is None or len(written) <= most:
+    if _is_within(written, most, most_bytes):
         return written
     graphemes = GRAPHEME.findall(text)
     low, high = 0, len(graphemes)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if len(write(_cut(graphemes, middle))) <= most else (low, middle - 1)
+        fits = _is_within(write(_cut(graphemes, middle)), most, most_bytes)
+        low, high = (middle, high) if fits else (low, middle - 1)
     return write(_cut(graphemes, low))
+
+
+def _is_within(written: str, most: int | None, most_bytes: int | None) -> bool:
+    return (most is None or len(written) <= most) and (most_bytes is None or len(written.encode()) <= most_bytes)
 
 
 def _cut(graphemes: list[str], count: int) -> str:
@@ -85,7 +116,7 @@ def _cut(graphemes: list[str], count: int) -> str:
 
 def within_bytes(text: str, most: int) -> str:
     """In at most so many bytes of UTF-8, and on one line, for IRC; never inside a grapheme."""
-    line = " ".join(text.split())
+    line = one_line(text)
     if len(line.encode()) <= most:
         return line
     kept, left = "", most - len("…".encode())
