@@ -178,6 +178,7 @@ OPPONENT = "/opponents/{opponent:str}"
 COMMANDS = (
     Command(
         id="addOpponent",
+        gives={"opponent": "id"},
         method="POST",
         path="/opponents",
         summary="Add an opponent",

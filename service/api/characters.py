@@ -63,6 +63,7 @@ def say_put(facts: CharacterFacts, words: Words) -> str:
 COMMANDS = (
     Command(
         id="addCharacter",
+        gives={"character": "id"},
         method="POST",
         path="/characters",
         summary="Add a character",

@@ -1,7 +1,6 @@
 """The OpenAPI document, written from the same declarations that route the requests."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +11,7 @@ from msgspec.structs import fields
 
 from service.api import presentation
 from service.api.decoding import decode_pairs
+from service.api.links import MEMBERS, links
 from service.api.operation import FORM, JSON, MEDIA_TYPES, PLAIN, PROBLEM, STREAM, Operation
 from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, in_text, tag
 from service.api.problems import KINDS, STATUS, schema_name
@@ -26,8 +26,6 @@ FROM_THE_EDGE = ("uri-too-long", "headers-too-large")
 
 SENTENCE: Part = {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}
 """The sentence alone, in each form that it can be asked for."""
-
-IN_PATH = re.compile(r"\{(\w+):\w+\}")
 
 
 def document(operations: Iterable[Operation], public_url: str) -> dict[str, Any]:
@@ -72,7 +70,7 @@ class Contract:
     def document(self, server: str) -> dict[str, Any]:
         paths: dict[str, Part] = {}
         for each in self._operations:
-            paths.setdefault(IN_PATH.sub(r"{\1}", each.path), {})[each.method.lower()] = self._operation(each)
+            paths.setdefault(MEMBERS.sub(r"{\1}", each.path), {})[each.method.lower()] = self._operation(each)
         schemas = reached([paths, self._shared], self._schemas.components)
         tags = dict.fromkeys(each.tag for each in self._operations)
         return {
@@ -97,7 +95,7 @@ class Contract:
         }
 
     def _share(self, kind: str, name: str, part: Part) -> Part:
-        self._shared.setdefault(kind, {})[name] = part
+        assert self._shared.setdefault(kind, {}).setdefault(name, part) == part, f"two {kind} called {name}"  # noqa: S101
         return {"$ref": f"#/components/{kind}/{name}"}
 
     # Requests.
@@ -113,7 +111,7 @@ class Contract:
     def _parameters(self, operation: Operation) -> list[Part]:
         common = self._schemas.flat(presentation.Asked, operation.spoken)["properties"]
         return [
-            *(self._share("parameters", name, in_path(name)) for name in IN_PATH.findall(operation.path)),
+            *(self._share("parameters", name, in_path(name)) for name in MEMBERS.findall(operation.path)),
             *(self._query(operation) if operation.query else []),
             *(self._share("parameters", name, in_query(name, common[name])) for name in common if name != "errors"),
             *(self._share("parameters", name, ASKED[name]) for name in _headers_asked(operation)),
@@ -146,7 +144,7 @@ class Contract:
     # Answers.
 
     def _responses(self, operation: Operation) -> Part:
-        odd_path = ("not-found",) if IN_PATH.search(operation.path) else ()
+        odd_path = ("not-found",) if MEMBERS.search(operation.path) else ()
         codes = sorted({*operation.problems, *odd_path, *FROM_THE_EDGE}, key=list(STATUS).index)
         by_status = sorted(codes, key=lambda code: STATUS[code][0])
         return {
@@ -176,7 +174,12 @@ class Contract:
             "description": operation.summary,
             "headers": self._headers(*OF_STATUS.get(status, []), *(name for name in carried if carried[name])),
             "content": {JSON: {"schema": self._answer(operation)}, **SENTENCE, **streams},
+            **self._links(operation),
         }
+
+    def _links(self, operation: Operation) -> Part:
+        found = {name: self._share("links", name, link) for name, link in links(operation, self._operations)}
+        return {"links": found} if found else {}
 
     def _answer(self, operation: Operation) -> Part:
         whole = self._schemas.answered[operation.answer]

@@ -193,6 +193,7 @@ class Sessions:
             answer=OpenedSession,
             most_body_bytes=self._most_import_bytes,
             status=201,
+            gives={"session": "id"},
             example={"name": "Vendredi", "lang": "fr", "settings": {"tier_size": 3}, "characters": ["Zoé", "Max"]},
         )
         return route(operation, play)
@@ -316,6 +317,7 @@ class Sessions:
             status=201,
             refuses=("unauthorized", "forbidden", "not-found", "quota-exceeded", "busy"),
             bearer=True,
+            gives={"token": "id"},
             example={"role": "chat", "label": "nightbot"},
         )
         return route(operation, play)

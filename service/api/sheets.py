@@ -229,6 +229,7 @@ COMMANDS = (
     ),
     Command(
         id="takeHit",
+        gives={"hit": "hit"},
         method="POST",
         path=CHARACTER + "/damage",
         summary="Take a hit",

@@ -180,6 +180,8 @@ class Command(Struct, frozen=True, kw_only=True):
     text_by_default: bool = False
     """A one-liner: a GET that plays, with its token in the address and its answer as text."""
     system: str | None = None
+    gives: Mapping[str, str] = {}
+    """Members of later paths that the answer names."""
     versioned: bool = False
     """Answers carry the version as an ETag, and a change may name the one it was decided on in If-Match."""
 
@@ -235,6 +237,7 @@ class Tables:
             language=self.language,
             bearer=True,
             keyed=command.changes,
+            gives={**command.gives, **({"event": "event"} if command.changes and _tells_event(answer) else {})},
         )
 
     async def language(self, request: Request[Any, Any, Any]) -> Lang | None:
@@ -315,6 +318,10 @@ class Tables:
             text=public,
             lang=words.lang,
         )
+
+
+def _tells_event(answer: Any) -> bool:
+    return isinstance(answer, type) and issubclass(answer, Struct) and any(each.name == "event" for each in fields(answer))
 
 
 def _shown(kind: type[Any], facts: Any, words: Words, carried: dict[str, Any]) -> Any:
