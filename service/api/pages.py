@@ -92,7 +92,7 @@ class Pages:
 
 def _docs() -> list[HTTPRouteHandler]:
     """The vendored viewer, read once; it loads nothing from elsewhere."""
-    files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in STATIC.iterdir()}
+    files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in STATIC.iterdir() if path.is_file()}
 
     async def docs(request: Request[Any, Any, Any]) -> ASGIResponse:
         if request.scope["raw_path"].endswith(b"/"):  # what the page names is relative to its address
