@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar.handlers import HTTPRouteHandler
-from msgspec import Meta, Struct, defstruct
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from service.api import burn as burn_api
 from service.api import characters as character_api
@@ -36,6 +36,7 @@ from service.api.tables import (
     token_of,
 )
 from service.errors import NotThere
+from service.render.targets import Renderings
 from service.store.live import Live
 from service.store.log import Entry, Expired
 from service.store.steps import LOG_ENTRIES, Busy, Seat, seat
@@ -128,6 +129,7 @@ class EventBase(Struct, frozen=True, kw_only=True):
     visibility: Visibility
     redacted: Annotated[bool, Meta(description="`data` is kept from this reader.")]
     text: Text
+    renderings: Renderings | UnsetType = UNSET
 
 
 DATA: dict[str, type[Any]] = {type_: data_type(kind.facts) for type_, kind in KINDS.items()}

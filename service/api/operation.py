@@ -87,7 +87,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     @property
     def problems(self) -> tuple[str, ...]:
         """Every code that this operation can answer with."""
-        body = ("malformed-body", "body-too-large", "unsupported-media-type") if self.body else ()
+        body = ("malformed-body", "body-too-slow", "body-too-large", "unsupported-media-type") if self.body else ()
         return ("invalid-request", *body, *self.refuses, "too-many-requests", "internal-error")
 
 
@@ -253,16 +253,21 @@ def rendered(call: Call, answer: Any) -> Any:
     if not wanted or not hasattr(answer, "renderings"):
         return answer
     bounds, text = (call.presentation.max, call.presentation.max_bytes), answer.text
-    secret = getattr(answer, "public_text", UNSET) is not UNSET
-    title = _title(answer)
+    secret, facts = getattr(answer, "visibility", "public") != "public", _facts(answer)
+    title = _title(facts)
     made: dict[Target, Any] = {
         Target.MARKDOWN: lambda: targets.fitting(text, *bounds, targets.markdown),
         Target.SLACK: lambda: targets.fitting(text, *bounds, targets.slack),
         Target.HTML: lambda: targets.fitting(text, *bounds, targets.html_paragraph),
         Target.ROLL20: lambda: targets.roll20_line(text, title=title, secret=secret, most=bounds[0], most_bytes=bounds[1]),
-        Target.FOUNDRY: lambda: foundry.rolls(getattr(answer, "dice", ()), flavor=title),
+        Target.FOUNDRY: lambda: foundry.rolls(getattr(facts, "dice", ()), flavor=title),
     }
     return replace(answer, renderings=Renderings(**{each.value: made[each]() for each in Target if each in wanted}))
+
+
+def _facts(answer: Any) -> Any:
+    """What was rolled: the answer itself, or what an event of the log holds."""
+    return getattr(answer, "data", None) or answer
 
 
 def _title(answer: Any) -> str:

@@ -56,6 +56,7 @@ async def everything_read(table, by, event):
         "/events",
         "/events?order=desc&format=text",
         f"/events/{event}",
+        f"/events/{event}?include=html,roll20,foundry",
         f"/events/{event}?format=text&lang=fr",
         "/state",
     ]
@@ -119,6 +120,15 @@ async def test_what_others_get_is_of_one_length_whatever_was_rolled(client, visi
         one.add(len((await table.ask(event, by="observer")).content))
         as_text.add(len((await table.ask(event, by="observer", format="text")).content))
     assert [len(each) for each in (own, one, as_text)] == [1, 1, 1]
+
+
+async def test_an_event_is_rendered_as_the_answer_was(table):
+    told = {"include": "html,roll20,foundry", "lang": "fr"}
+    for visibility in ("public", "gm"):
+        answer = (await table.ask(ROLL[0], {**ROLL[1], "visibility": visibility}, by="player", **told)).json()
+        event = (await table.ask(f"GET /events/{answer['event']}", **told)).json()
+        assert event["renderings"]["foundry"] == answer["renderings"]["foundry"] != []
+        assert event["renderings"] == answer["renderings"]
 
 
 async def test_a_secret_roll_deals_no_cards(table):
