@@ -64,6 +64,7 @@ SAID: dict[str, GameError | Refusal] = {
     "quota-exceeded": QuotaExceeded("characters", 100),
     "precondition-failed": VersionMoved(8),
     "body-too-large": Refusal("body-too-large", most=1_048_576),
+    "body-too-slow": Refusal("body-too-slow", seconds=30),
     "uri-too-long": Refusal("uri-too-long", most=8_192),
     "headers-too-large": Refusal("headers-too-large", most=32_768),
     "unsupported-media-type": Refusal("unsupported-media-type", accepted="application/json"),

@@ -1,5 +1,6 @@
 """The outermost layer: what holds for every answer, whoever wrote it. Request ids, CORS, sizes, safe headers."""
 
+import asyncio
 import logging
 import re
 import secrets
@@ -7,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from service.addresses import Proxies
 from service.api.answers import without_tokens
 from service.api.problems import Refusal
 from service.metrics import Metrics
@@ -20,6 +22,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refuse = Callable[[Refusal, Scope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
+WITHOUT_BODY = frozenset({"GET", "HEAD"})
+BODY_S = 30
+"""Time in which a whole body has to be here: a slow sender would hold its connection for as long as it likes."""
 MOST_URI_BYTES = 8_192
 MOST_HEADER_BYTES = 32_768
 
@@ -49,7 +54,7 @@ class Edge:
         self._app, self._metrics, self._refuse = app, metrics, refuse
         self._log = settings.access_log
         self._origins = {origin.strip().encode() for origin in settings.cors_origins.split(",")}
-        self._proxies = frozenset(each.strip() for each in settings.trusted_proxies.split(",") if each.strip())
+        self._proxies = Proxies(settings.trusted_proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,7 +65,8 @@ class Edge:
         carried = [*SAFE, *self._cors(headers.get(b"origin")), (b"x-request-id", request_id)]
         scope["request_id"] = request_id.decode()
         if self._proxies:
-            scope["client"] = _client(scope, headers, self._proxies)
+            forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+            scope["client"] = (self._proxies.client((scope.get("client") or ("", 0))[0], forwarded), 0)
         status, started_s = 0, time.perf_counter()
 
         async def sending(message: Message) -> None:
@@ -89,7 +95,7 @@ class Edge:
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})
         else:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive if scope["method"] in WITHOUT_BODY else timely(receive), send)
 
     def _tell(self, scope: Scope, status: int, took_s: float) -> None:
         if self._metrics:
@@ -114,21 +120,29 @@ class Edge:
         return [varies]
 
 
+def timely(receive: Receive) -> Receive:
+    """Raises the refusal of a body that takes too long."""
+    ends_s, complete = time.monotonic() + BODY_S, False
+
+    async def receiving() -> Message:
+        nonlocal complete
+        if complete:
+            return await receive()
+        try:
+            async with asyncio.timeout(ends_s - time.monotonic()):
+                message = await receive()
+        except TimeoutError:
+            raise Refusal("body-too-slow", headers={"Connection": "close"}, seconds=BODY_S) from None
+        complete = not message.get("more_body")
+        return message
+
+    return receiving
+
+
 def _operation(scope: Scope) -> str:
     """What was asked for, as the contract calls it: paths hold ids, and would make a series each."""
     operation = getattr(scope.get("route_handler"), "opt", {}).get("operation")
     return str(operation.id) if operation else "other"
-
-
-def _client(scope: Scope, headers: dict[bytes, bytes], proxies: frozenset[str]) -> tuple[str, int]:
-    """The nearest address of X-Forwarded-For that is no proxy of ours; the header is read from our proxies only."""
-    nearest: str = (scope.get("client") or ("", 0))[0]
-    forwarded = [each.strip() for each in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")]
-    for address in reversed(forwarded):
-        if nearest not in proxies or not address:
-            break
-        nearest = address
-    return nearest, 0
 
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:

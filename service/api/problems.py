@@ -69,6 +69,7 @@ STATUS: dict[str, tuple[int, dict[str, Any]]] = {
     "forbidden": (403, {}),
     "not-found": (404, {"nearest": (Annotated[list[Name], Meta(max_length=3, description="Names that are there.")], [])}),
     "method-not-allowed": (405, {}),
+    "body-too-slow": (408, {}),
     "healing-cooldown": (409, HEALING),
     "healing-window-full": (409, HEALING),
     "tier-size-unknown": (409, {"care": Care, "patient": Name}),
