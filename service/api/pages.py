@@ -25,6 +25,8 @@ DOCS_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+# No string becomes markup on the table's page, whatever a character is called.
+TABLE_POLICY = f"{DOCS_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'"
 
 
 class Health(Answer, frozen=True, kw_only=True):
@@ -49,7 +51,8 @@ class Pages:
             self._health("live", "Is the process alive?", "For a supervisor that restarts what does not answer."),
             self._health("ready", "Can it serve tables?", "For a load balancer: 503 while Redis is away."),
             self._problem_page(),
-            *_docs(),
+            *_page("docs", STATIC, DOCS_POLICY),
+            *_page("table", STATIC / "table", TABLE_POLICY),
         ]
 
     def _operation(self, **told: Any) -> Operation:
@@ -90,22 +93,23 @@ class Pages:
         return route(operation, play)
 
 
-def _docs() -> list[HTTPRouteHandler]:
-    """The vendored viewer, read once; it loads nothing from elsewhere."""
-    files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in STATIC.iterdir() if path.is_file()}
+def _page(name: str, folder: Path, policy: str) -> list[HTTPRouteHandler]:
+    """`/name` and what it loads, read once; it loads nothing from elsewhere."""
+    files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in folder.iterdir() if path.is_file()}
+    html = files.pop(f"{name}.html")
 
-    async def docs(request: Request[Any, Any, Any]) -> ASGIResponse:
+    async def page(request: Request[Any, Any, Any]) -> ASGIResponse:
         if request.scope["raw_path"].endswith(b"/"):  # what the page names is relative to its address
-            return ASGIResponse(status_code=308, headers={"Location": "../docs"})
-        return tagged_reply(request, *files["docs.html"], {"Content-Security-Policy": DOCS_POLICY})
+            return ASGIResponse(status_code=308, headers={"Location": f"../{name}"})
+        return tagged_reply(request, *html, {"Content-Security-Policy": policy})
 
     async def asset(request: Request[Any, Any, Any]) -> ASGIResponse:
-        name = request.path_params["name"]
-        if name not in files:
+        wanted = request.path_params["name"]
+        if wanted not in files:
             raise Refusal("not-found")
-        return tagged_reply(request, *files[name], {})
+        return tagged_reply(request, *files[wanted], {})
 
-    return [served("/docs", docs), served("/docs/assets/{name:str}", asset)]
+    return [served(f"/{name}", page), served(f"/{name}/assets/{{name:str}}", asset)]
 
 
 def served(path: str, handler: Any) -> HTTPRouteHandler:
