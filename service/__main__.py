@@ -15,7 +15,7 @@ from typing import Any
 from granian import Granian
 from granian.constants import Interfaces, Loops
 
-from service.settings import Settings, WrongSetting, read
+from service.settings import Settings, WrongSetting, read, without_password
 
 PARENT_WATCH_S = 0.3
 STOP_S = 10
@@ -47,12 +47,23 @@ def main() -> None:
         settings = read(os.environ)
     except WrongSetting as error:
         sys.exit(f"emberdice: {error}")
+    if settings.redis_url:
+        check_address(settings.redis_url)
     with ExitStack() as around:
         if not settings.redis_url:
             os.environ["REDIS_URL"] = embedded(settings, around)
         if settings.metrics:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = around.enter_context(TemporaryDirectory(prefix="emberdice-metrics-"))
         serve(settings)
+
+
+def check_address(redis_url: str) -> None:
+    from service.store.connection import WrongAddress, check  # noqa: PLC0415  the parent needs it for nothing else
+
+    try:
+        check(redis_url)
+    except WrongAddress as error:
+        sys.exit(f"emberdice: REDIS_URL={without_password(redis_url)}: {error}")
 
 
 def embedded(settings: Settings, around: ExitStack) -> str:

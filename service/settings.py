@@ -15,9 +15,20 @@ Bytes = Annotated[int, Meta(ge=1_024, le=1_073_741_824)]
 INTEGER = re.compile(r"0|[1-9][0-9]*")
 ORIGIN = re.compile(r"\*|https?://[^\s/,?#]+")
 
+HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s/,:@?#\[\]]+)(:[0-9]{1,5})?"
+HOSTS = rf"([^\s/?#]*@)?{HOST}(,{HOST})*"
+
 # What a text must look like, and how that is said.
 SHAPES = {
-    "REDIS_URL": (re.compile(r"(rediss?|unix)://\S+"), "must start with redis://, rediss:// or unix://"),
+    "REDIS_URL": (
+        re.compile(
+            r"(rediss?|unix)://[^\s+]\S*"
+            rf"|rediss?\+sentinel://{HOSTS}/[^\s/?#]+(/[0-9]+)?(\?\S*)?"
+            rf"|rediss?\+cluster://{HOSTS}(/0?)?(\?\S*)?"
+        ),
+        "must look like redis://host:6379/0, rediss://…, unix:///path, redis+sentinel://host:26379,host:26379/master/0 or "
+        "redis+cluster://host:6379,host:6379",
+    ),
     "PUBLIC_URL": (re.compile(r"https?://[^\s?#]*[^\s?#/]"), "must be an http(s) address without query or final slash"),
 }
 
@@ -46,6 +57,8 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     max_sessions: Count = 100_000
     creations_per_minute: Count = 600
     failures_per_minute: Count = 300
+    max_streams: Count = 2_000
+    streams_per_address: Count = 100
     metrics: bool = True
     metrics_token: str = ""
 
@@ -65,12 +78,16 @@ def read(environ: Mapping[str, str]) -> Settings:
     return msgspec.convert(given, Settings, strict=False)
 
 
+def without_password(address: str) -> str:
+    return re.sub(r"//[^/?#]*@", "//…@", address)
+
+
 def _check(name: str, value: str) -> None:
     field = {each.encode_name: each for each in fields(Settings)}[name]
     if isinstance(field.default, int) and not isinstance(field.default, bool) and not INTEGER.fullmatch(value):
         raise WrongSetting(f"{name}={value}: must be a whole number in plain digits")
     if name in SHAPES and not SHAPES[name][0].fullmatch(value):
-        raise WrongSetting(f"{name}={value}: {SHAPES[name][1]}")
+        raise WrongSetting(f"{name}={without_password(value)}: {SHAPES[name][1]}")
     if name == "EMBERDICE_CORS_ORIGINS" and not all(ORIGIN.fullmatch(each.strip()) for each in value.split(",")):
         raise WrongSetting(f"{name}={value}: must be * or origins like https://table.example, separated by commas")
     try:

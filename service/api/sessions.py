@@ -161,9 +161,9 @@ class Sessions:
     def _open(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: OpenRequest) -> OpenedSession:
             _refuse_key(call)
-            now_ms = await self._store.now_ms()
-            await self._limits.count_creation(call.address)
             identifier = secrets.token_hex(10)
+            now_ms = await self._store.now_ms(identifier)
+            await self._limits.count_creation(call.address)
             first = {role: new_secret(role) for role in (Role.GM, Role.PLAYER)}
             tokens = {
                 token_digest(secret): Token(id=secrets.token_hex(6), role=role, created_ms=now_ms)

@@ -1,41 +1,97 @@
-"""The client: one bounded pool, short timeouts, no retries of its own (a lost reply must not run a script twice)."""
+"""The client: a bounded pool a server, short timeouts, no retries of its own (a lost reply must not run a script twice)."""
 
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, Sentinel
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import SentinelConnectionPool, SentinelManagedConnection, SentinelManagedSSLConnection
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
+
+from service.store.address import Address, Kind, Node, read
+from service.store.cluster import AnyNodeConnection, AnyNodeSSLConnection, Cluster
+from service.store.faults import FAULTS
 
 MOST_CONNECTIONS = 16
 WAIT_FOR_CONNECTION_S = 1.0
 SOCKET_TIMEOUT_S = 0.9
 """Under half of a step's deadline: a reply that does not come can be asked for once more."""
 CONNECT_TIMEOUT_S = 0.9
+SENTINEL_TIMEOUT_S = 0.3
+"""They are asked one after the other, and one of them may be silent."""
 
 
 class StoreUnavailable(Exception):
     """Redis cannot be reached, or cannot serve now. Nothing is known to have changed."""
 
 
-def connect(url: str) -> "Redis":
-    pool = BlockingConnectionPool.from_url(
-        url,
-        max_connections=MOST_CONNECTIONS,
-        timeout=WAIT_FOR_CONNECTION_S,
-        socket_timeout=SOCKET_TIMEOUT_S,
-        socket_connect_timeout=CONNECT_TIMEOUT_S,
-        retry=Retry(NoBackoff(), 0),
-    )
-    return Redis.from_pool(pool)
+class WrongAddress(ValueError):
+    """REDIS_URL asks for what no Redis can give, in words."""
 
 
-def connect_for_news(url: str) -> "Redis":
-    """A client of its own for subscriptions: it waits for messages without a timeout."""
-    return Redis.from_url(url, socket_connect_timeout=CONNECT_TIMEOUT_S, retry=Retry(NoBackoff(), 0))
+class SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
+    """Connections to whichever server the Sentinels call the master now."""
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.sentinel_manager.aclose()
+
+
+def connect(url: str) -> Redis:
+    """Nothing is sent before the first call."""
+    address = read(url)
+    if address.kind is Kind.CLUSTER:
+        return Cluster(address.nodes, lambda node: Redis.from_pool(_pool(address, node)))
+    return Redis.from_pool(_sentinel_pool(address) if address.kind is Kind.SENTINEL else _pool(address))
+
+
+def connect_for_news(url: str) -> Redis:
+    """A client of its own for subscriptions: its one connection is kept, and made again to who can be reached then."""
+    address = read(url)
+    if address.kind is Kind.SENTINEL:
+        return Redis.from_pool(_sentinel_pool(address))
+    told = _options(address)
+    if address.kind is Kind.CLUSTER:
+        kind = AnyNodeSSLConnection if address.tls else AnyNodeConnection
+        told |= {"connection_class": kind, "nodes": address.nodes}
+    return Redis.from_pool(ConnectionPool(**told))
+
+
+def check(url: str) -> None:
+    """Raises WrongAddress where it can never lead to a Redis, whatever runs there."""
+    try:
+        address = read(url)
+        for told in (_options(address), address.asking or {}):
+            ConnectionPool(**told).make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError, RedisError) as error:
+        raise WrongAddress(str(error).rpartition("__init__() ")[2]) from None
+
+
+def _options(address: Address) -> dict[str, Any]:
+    patience = {"socket_timeout": SOCKET_TIMEOUT_S, "socket_connect_timeout": CONNECT_TIMEOUT_S}
+    return {**patience, "retry": Retry(NoBackoff(), 0), **address.options}
+
+
+def _pool(address: Address, node: Node | None = None) -> BlockingConnectionPool:
+    told = _options(address) | (node._asdict() if node else {})
+    return BlockingConnectionPool(max_connections=MOST_CONNECTIONS, timeout=WAIT_FOR_CONNECTION_S, **told)
+
+
+def _sentinel_pool(address: Address) -> ConnectionPool:
+    kind = SentinelManagedSSLConnection if address.tls else SentinelManagedConnection
+    told = _options(address) | {"connection_class": kind, "max_connections": MOST_CONNECTIONS}
+    return SentinelPool(address.master, _sentinel(address), timeout=WAIT_FOR_CONNECTION_S, **told)  # type: ignore[no-untyped-call]
+
+
+def _sentinel(address: Address) -> Sentinel:
+    patience = {"socket_timeout": SENTINEL_TIMEOUT_S, "socket_connect_timeout": SENTINEL_TIMEOUT_S}
+    told = {**patience, **(address.asking or {}), "retry": Retry(NoBackoff(), 0)}
+    sentinel = Sentinel([])  # type: ignore[no-untyped-call]
+    sentinel.sentinels = [Redis.from_pool(ConnectionPool(**told, **node._asdict())) for node in address.nodes]
+    return sentinel
 
 
 class Script:
@@ -56,13 +112,16 @@ class Script:
             raise StoreUnavailable(str(error)) from error
 
 
-# A failover can let a bare TypeError out of the client (redis-py 3546).
-FAULTS = (RedisError, OSError, TimeoutError, TypeError)
-
-
 async def guarded(call: Any) -> Any:
     """The answer of a call to Redis. Raises StoreUnavailable for everything that Redis or the way to it can refuse."""
     try:
         return await call
     except FAULTS as error:
         raise StoreUnavailable(str(error)) from error
+
+
+async def time_at(redis: Redis, key: str | None) -> int:
+    """In ms, by the clock of the server that has the key: in a Cluster each has its own. Raises StoreUnavailable."""
+    there = redis.at(key, lambda client: client.time()) if key and isinstance(redis, Cluster) else redis.time()
+    seconds, microseconds = await guarded(there)
+    return int(seconds) * 1_000 + int(microseconds) // 1_000

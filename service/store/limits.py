@@ -7,7 +7,7 @@ from collections.abc import Callable
 from redis.asyncio import Redis
 
 from service.store import keys
-from service.store.connection import guarded
+from service.store.connection import StoreUnavailable, guarded
 
 MINUTE_MS = 60_000
 TOLD_AGAIN_MS = 6 * 3_600_000
@@ -67,7 +67,10 @@ class Limits:
         if len(self._told) >= MOST_TOLD:
             self._told.clear()
         self._told[session] = ends_ms
-        await self.prolong(session, ends_ms)
+        try:
+            await self.prolong(session, ends_ms)
+        except StoreUnavailable:  # this count stands elsewhere than the session in a Cluster: the next use tells it
+            del self._told[session]
 
     async def prolong(self, session: str, ends_ms: int) -> None:
         await guarded(self._redis.zadd(keys.SESSIONS, {session: ends_ms}))

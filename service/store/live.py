@@ -11,12 +11,15 @@ from typing import Any
 from redis.asyncio import Redis
 
 from service.store import keys
-from service.store.connection import FAULTS, StoreUnavailable
+from service.store.connection import StoreUnavailable
+from service.store.faults import FAULTS
 from service.store.log import Entry, Expired, Log, Page
 
 KEEP_ALIVE_S = 15.0
 """A follower hears at least so often that it is still connected."""
 RECONNECT_S = 0.2
+QUIET_S = 4.0
+"""A line on which nothing came for so long is asked whether it is still there; after as long again it is given up."""
 RECENT = 200
 """Entries that a channel keeps for its followers."""
 GONE = b"gone"
@@ -151,19 +154,28 @@ class Live:
 
     async def _read(self) -> None:
         """The one reader of this worker. Whatever fails, it reads on: the streams of all sessions depend on it."""
-        behind = False
+        behind = asked = False
         while not self._closing.is_set():
             try:
                 for channel in list(self._channels.values()) if behind else ():
                     await self._catch_up(channel)
                 behind = False
-                message = await self._pubsub.get_message(timeout=KEEP_ALIVE_S)
-                if message is not None:
+                message = await self._pubsub.get_message(timeout=QUIET_S)
+                asked = await self._ask(asked) if message is None else False
+                if message is not None and message["type"] != "pong":
                     await self._hear(message)
             except Exception as error:
                 log.warning("event stream: %s", error)
-                behind = True
+                behind, asked = True, False
                 await asyncio.sleep(RECONNECT_S)
+
+    async def _ask(self, asked_before: bool) -> bool:
+        """A Redis that was stopped, or cut off, says nothing, while another may have taken its place."""
+        if asked_before:
+            await self._pubsub.connection.disconnect()
+            raise TimeoutError("Redis says nothing")
+        await self._pubsub.ping()
+        return True
 
     async def _hear(self, message: dict[str, Any]) -> None:
         """A subscription that begins, perhaps again after a broken connection, may have missed something."""

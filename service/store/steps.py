@@ -18,7 +18,7 @@ from service.dice import Chance, Tape
 from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
 from service.metrics import Metrics
 from service.store import keys
-from service.store.connection import Script, StoreUnavailable, guarded
+from service.store.connection import Script, StoreUnavailable, guarded, time_at
 from service.store.live import GONE
 from service.table.records import Counts, Token
 from service.table.turn import EVERYTHING, Records, Turn, Unread
@@ -105,9 +105,9 @@ class Store:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
 
-    async def now_ms(self) -> int:
-        seconds, microseconds = await guarded(self.redis.time())
-        return int(seconds) * 1_000 + int(microseconds) // 1_000
+    async def now_ms(self, session: str | None = None) -> int:
+        """Redis' time, where the session is or will be."""
+        return await time_at(self.redis, keys.session(session) if session else None)
 
     # Looking.
 
