@@ -296,7 +296,7 @@ class Tables:
 
     def _whole(self, call: Call, command: Command, answer: type[Any], facts: Any, words: Words, **more: Any) -> Any:
         sentence = command.say(facts, words)
-        if command.visible:
+        if command.visible or command.text_by_default:
             sentence = labelled(sentence, getattr(facts, "label", None), words)
         carried = {"text": call.said(sentence), "lang": words.lang, **more}
         if command.system:

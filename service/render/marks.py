@@ -3,7 +3,7 @@
 import re
 
 ZERO_WIDTH = "\u200b"
-ENRICHED = re.compile(r"[@&](?=\w)|\[(?=\[)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+ENRICHED = re.compile(r"[@&](?=\w)|\[(?=\[)|:(?=//)|www(?=\.)", re.IGNORECASE)
 
 
 def inert(text: str) -> str:
