@@ -1,0 +1,155 @@
+// One caller's line to the service: its token, and what is repeated when an answer is lost.
+
+import { OPERATIONS } from "./contract.js";
+import type { components, operations } from "./schema.js";
+
+export type Operation = keyof operations & keyof typeof OPERATIONS;
+export type Problem = components["schemas"][keyof components["schemas"] & `${string}Problem`];
+
+type Json<Response> = Response extends { content: { "application/json": infer Body } } ? Body : never;
+export type Answer<Op extends Operation> = {
+  [Status in keyof operations[Op]["responses"]]: Json<operations[Op]["responses"][Status]>;
+}[keyof operations[Op]["responses"]];
+
+type Present<Members> = [Members] extends [never] ? unknown : Members;
+type Part<Op extends Operation, Place extends "path" | "query" | "header"> = Present<
+  NonNullable<operations[Op]["parameters"][Place]>
+>;
+type BodyOf<Op extends Operation> = operations[Op] extends { requestBody?: never }
+  ? unknown
+  : operations[Op] extends { requestBody: { content: { "application/json": infer Body } } }
+    ? { body: Body }
+    : operations[Op] extends { requestBody?: { content: { "application/json": infer Body } } }
+      ? { body?: Body }
+      : unknown;
+type Aside<Op extends Operation> = { headers?: Part<Op, "header">; signal?: AbortSignal };
+
+/** Path, query and body in one object. `format` is left out: the answer is read as JSON. */
+export type Asked<Op extends Operation, Bound extends string = never> = Omit<Part<Op, "path">, Bound> &
+  Omit<Part<Op, "query">, "format"> &
+  BodyOf<Op> &
+  Aside<Op>;
+type Arguments<Wanted> = Record<never, never> extends Wanted ? [asked?: Wanted] : [asked: Wanted];
+export type Methods<Op extends Operation, Bound extends string = never> = {
+  [Each in Op]: (...asked: Arguments<Asked<Each, Bound>>) => Promise<Answer<Each>>;
+};
+
+/** The service refused; nothing was rolled and nothing changed. `problem` is told apart by its `code`. */
+export class Refused extends Error {
+  readonly code: Problem["code"];
+
+  constructor(
+    readonly problem: Problem,
+    readonly retryAfterS: number | undefined,
+  ) {
+    super(`${problem.code}: ${problem.text}`);
+    this.name = "Refused";
+    this.code = problem.code;
+  }
+}
+
+/** What answered was not the service, for example a proxy in front of it. */
+export class Unexpected extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: string,
+  ) {
+    super(`Unexpected status ${status}`);
+    this.name = "Unexpected";
+  }
+}
+
+/** How often one request is repeated, and how long a wait may be that the service asks for. */
+export type Patience = { repeats: number; firstWaitMs: number; longestWaitMs: number; timeoutMs: number };
+export const PATIENCE: Patience = { repeats: 4, firstWaitMs: 250, longestWaitMs: 30_000, timeoutMs: 10_000 };
+
+const PASSING = new Set([429, 502, 503, 504]);
+
+export class Connection {
+  readonly #headers: Record<string, string>;
+
+  constructor(
+    readonly address: string,
+    token?: string,
+    readonly patience: Patience = PATIENCE,
+  ) {
+    this.#headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  }
+
+  async ask<Op extends Operation>(name: Op, asked: Record<string, unknown> = {}): Promise<Answer<Op>> {
+    const { method, path, keyed } = OPERATIONS[name];
+    const { body, headers: told, signal, ...params } = asked;
+    const headers: Record<string, string> = keyed ? { "Idempotency-Key": crypto.randomUUID() } : {};
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    Object.assign(headers, told);
+    const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const repeatable = method === "GET" || keyed || !path.startsWith("/v1/sessions");
+    const response = await this.#patiently(this.#url(path, params), init, repeatable, signal as AbortSignal | undefined);
+    return (await response.json()) as Answer<Op>;
+  }
+
+  /** A response whose body is left to the caller. */
+  open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    return fetch(this.address + path, { headers: { ...this.#headers, ...headers }, signal }).then(checked);
+  }
+
+  #url(path: string, params: Record<string, unknown>): string {
+    const rest = new Map(Object.entries(params).filter(([, value]) => value !== undefined));
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = encodeURIComponent(String(rest.get(name)));
+      rest.delete(name);
+      return value;
+    });
+    const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
+    return this.address + filled + (query.size ? `?${query}` : "");
+  }
+
+  async #patiently(url: string, init: RequestInit, repeatable: boolean, signal?: AbortSignal): Promise<Response> {
+    for (let repeats = 0; ; repeats++) {
+      const outcome = await this.#once(url, init, signal);
+      signal?.throwIfAborted();
+      const passing = outcome instanceof Response && PASSING.has(outcome.status);
+      const again = repeatable ? passing || !(outcome instanceof Response) : passing && outcome.status === 429;
+      const waitMs = this.#waitMs(repeats, outcome);
+      if (again && waitMs !== undefined) await slept(waitMs);
+      else if (outcome instanceof Response) return checked(outcome);
+      else throw outcome;
+    }
+  }
+
+  /** The whole answer, or why there is none. */
+  async #once(url: string, init: RequestInit, signal?: AbortSignal): Promise<Response | Error> {
+    const late = AbortSignal.timeout(this.patience.timeoutMs);
+    const headers = { ...this.#headers, ...(init.headers as Record<string, string>) };
+    try {
+      const response = await fetch(url, { ...init, headers, signal: signal ? AbortSignal.any([signal, late]) : late });
+      return new Response(await response.arrayBuffer(), response);
+    } catch (lost) {
+      return lost as Error;
+    }
+  }
+
+  #waitMs(repeats: number, outcome: Response | Error): number | undefined {
+    const asked = outcome instanceof Response ? retryAfterS(outcome) : undefined;
+    const waitMs = asked === undefined ? this.patience.firstWaitMs * 2 ** repeats : asked * 1000;
+    return repeats >= this.patience.repeats || waitMs > this.patience.longestWaitMs ? undefined : waitMs;
+  }
+}
+
+export function slept(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+function retryAfterS(response: Response): number | undefined {
+  const said = response.headers.get("Retry-After") ?? "";
+  return /^\d+$/.test(said) ? Number(said) : undefined;
+}
+
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const body = await response.text();
+  if (!response.headers.get("Content-Type")?.startsWith("application/problem+json")) {
+    throw new Unexpected(response.status, body);
+  }
+  throw new Refused(JSON.parse(body) as Problem, retryAfterS(response));
+}

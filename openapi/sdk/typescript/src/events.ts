@@ -1,0 +1,71 @@
+// A table's event stream, across cut connections.
+
+import { type Connection, Refused, slept, Unexpected } from "./connection.js";
+import type { components } from "./schema.js";
+
+export type TableEvent = components["schemas"]["Event"];
+type Said = TableEvent | { type: "reset"; last_event: string };
+
+const SILENCE_MS = 45_000;
+
+/** The log no longer reaches back to where the listener was: read the table's state, then listen on from there. */
+export class LogExpired extends Error {
+  constructor(
+    readonly after: string,
+    readonly lastEvent: string,
+  ) {
+    super(`What followed event ${after} is partly forgotten. Read the table's state, then go on after event ${lastEvent}.`);
+    this.name = "LogExpired";
+  }
+}
+
+export async function* events(at: Connection, session: string, after: string, signal?: AbortSignal): AsyncGenerator<TableEvent> {
+  const path = `/v1/sessions/${encodeURIComponent(session)}/events`;
+  for (let failures = 0; ; failures++) {
+    try {
+      for await (const { id, said } of messages(at, path, after, signal)) {
+        if (said.type === "reset") throw new LogExpired(after, said.last_event);
+        [after, failures] = [id, 0];
+        yield said;
+      }
+    } catch (lost) {
+      const stands = lost instanceof LogExpired || lost instanceof Refused || lost instanceof Unexpected;
+      if (stands || signal?.aborted || failures >= at.patience.repeats) throw lost;
+    }
+    await slept(at.patience.firstWaitMs);
+  }
+}
+
+async function* messages(at: Connection, path: string, after: string, signal?: AbortSignal) {
+  const silent = new AbortController();
+  let patience = setTimeout(() => silent.abort(), SILENCE_MS);
+  const either = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal;
+  try {
+    const response = await at.open(path, { Accept: "text/event-stream", "Last-Event-ID": after }, either);
+    const decoder = new TextDecoder();
+    let unread = "";
+    for await (const chunk of chunks(response)) {
+      clearTimeout(patience);
+      patience = setTimeout(() => silent.abort(), SILENCE_MS);
+      const blocks = (unread + decoder.decode(chunk, { stream: true })).split("\n\n");
+      unread = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const id = /^id: (.*)$/m.exec(block)?.[1];
+        const data = /^data: (.*)$/m.exec(block)?.[1];
+        if (id !== undefined && data !== undefined) yield { id, said: JSON.parse(data) as Said };
+      }
+    }
+  } finally {
+    clearTimeout(patience);
+    silent.abort();
+  }
+}
+
+async function* chunks(response: Response) {
+  const reader = response.body?.getReader();
+  for (;;) {
+    const read = await reader?.read();
+    if (!read || read.done) return;
+    yield read.value;
+  }
+}
