@@ -13,11 +13,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from granian import Granian
-from granian.constants import Interfaces, Loops
+from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
 
 from service.settings import Settings, WrongSetting, read, without_password
 
 PARENT_WATCH_S = 0.3
+CONNECTIONS = 4_096
+"""Of a worker. More wait to be accepted; event streams have a limit of their own, well below."""
+HEADERS_MS = 30_000
+"""Time in which a request's headers have to be here, and that a connection may be idle between two requests."""
+OPEN_FILES = 65_536
 STOP_S = 10
 """Time that running requests get to end when the service stops."""
 
@@ -86,7 +92,18 @@ class Server(Granian):  # type: ignore[misc, valid-type]  # a class that granian
         super().shutdown(exit_code)
 
 
+def allow_open_files() -> None:
+    """A connection is an open file, and the usual limit of 1,024 is for programs that have few."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415  not on Windows
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+
+
 def serve(settings: Settings) -> None:
+    allow_open_files()
     print(f"Emberdice: API on {address(settings)}/v1, documentation on {address(settings)}/docs", flush=True)
     Server(
         "service.__main__:application",
@@ -97,6 +114,10 @@ def serve(settings: Settings) -> None:
         interface=Interfaces.ASGI,
         loop=Loops.uvloop,
         log_enabled=False,
+        http=HTTPModes.http1,  # else a connection that says nothing has no timeout
+        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_MS),
+        backlog=CONNECTIONS,
+        backpressure=CONNECTIONS,
         websockets=False,
         respawn_failed_workers=True,
         workers_kill_timeout=STOP_S,

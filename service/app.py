@@ -16,6 +16,7 @@ from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
 from service.api.problems import Refusal
+from service.api.room import Room
 from service.api.tables import Tables
 from service.dice import Chance, Dice, SystemDice
 from service.errors import GameError
@@ -40,6 +41,7 @@ class Memory(NamedTuple):
     store: Store
     limits: Limits
     live: Live
+    room: Room
 
 
 def tables(dice: Dice) -> list[games.Table]:
@@ -71,7 +73,7 @@ def table_routes(memory: Memory, played: list[games.Table], settings: Settings) 
         *offered.routes((*characters.COMMANDS, *rolls.COMMANDS, *sheets.COMMANDS, *decks.COMMANDS)),
         *offered.routes(quick.commands(offered.spoken.vocabulary.find)),
         *at_table["burn2d6"].routes(burn.COMMANDS),
-        *log.EventLog(offered, memory.live).routes(),
+        *log.EventLog(offered, memory.live, memory.room).routes(),
     ]
 
 
@@ -98,7 +100,9 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
         sessions=settings.max_sessions,
     )
     live = Live(Log(redis), lambda: connect_for_news(settings.redis_url))
-    handlers = routes(Memory(store, limits, live), settings)
+    told = (metrics.listeners.set,) if metrics else ()
+    room = Room(settings.max_streams, settings.streams_per_address, *told)
+    handlers = routes(Memory(store, limits, live, room), settings)
     document = contract.encoded(contract.document(operations(handlers), settings.public_url))
     failures = Failures(WORDS, settings.public_url, settings.max_body_bytes)
     app = Litestar(

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
+from service.addresses import Proxies
+
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Bytes = Annotated[int, Meta(ge=1_024, le=1_073_741_824)]
@@ -58,7 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     creations_per_minute: Count = 600
     failures_per_minute: Count = 300
     max_streams: Count = 2_000
-    streams_per_address: Count = 100
+    streams_per_address: Count = 500
     metrics: bool = True
     metrics_token: str = ""
 
@@ -90,7 +92,16 @@ def _check(name: str, value: str) -> None:
         raise WrongSetting(f"{name}={without_password(value)}: {SHAPES[name][1]}")
     if name == "EMBERDICE_CORS_ORIGINS" and not all(ORIGIN.fullmatch(each.strip()) for each in value.split(",")):
         raise WrongSetting(f"{name}={value}: must be * or origins like https://table.example, separated by commas")
+    if name == "EMBERDICE_TRUSTED_PROXIES":
+        _check_proxies(name, value)
     try:
         msgspec.convert({name: value}, Settings, strict=False)
     except msgspec.ValidationError as wrong:
         raise WrongSetting(f"{name}={value}: {str(wrong).split(' - at ')[0]}") from None
+
+
+def _check_proxies(name: str, value: str) -> None:
+    try:
+        Proxies(value)
+    except ValueError:
+        raise WrongSetting(f"{name}={value}: must be addresses or networks like 10.0.0.0/8, separated by commas") from None

@@ -37,6 +37,8 @@ def test_every_variable_is_read(name):
     ]
     if name == "REDIS_URL":
         text = value = "redis://dice.example"
+    if name == "EMBERDICE_TRUSTED_PROXIES":
+        text = value = "10.0.0.1, fd00::/8"
     if name.endswith("_BYTES"):
         text, value = "2048", 2_048
     assert msgspec.to_builtins(read({name: text})) == {**DEFAULTS, name: value}
@@ -82,6 +84,8 @@ def test_a_switch_is_true_or_false(name, value):
         ("PORT", "8000.0"),
         ("PORT", "8e3"),
         ("EMBERDICE_CORS_ORIGINS", "https://table.example/"),
+        ("EMBERDICE_TRUSTED_PROXIES", "proxy.example"),
+        ("EMBERDICE_TRUSTED_PROXIES", "10.0.0.0/33"),
         ("EMBERDICE_MAX_SESSIONS", "1000000000000"),
         ("PUBLIC_URL", "https://dice example"),
         ("PUBLIC_URL", "https://"),

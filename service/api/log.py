@@ -20,6 +20,7 @@ from service.api import sheets as sheet_api
 from service.api.answers import Answer, Text, joined, labelled
 from service.api.operation import Call, Operation, encoder, route
 from service.api.problems import Refusal
+from service.api.room import Room
 from service.api.sessions import Moment
 from service.api.stream import EventStream
 from service.api.tables import (
@@ -237,8 +238,8 @@ def said(kind: Kind, facts: Any, words: Words) -> str:
 
 
 class EventLog:
-    def __init__(self, tables: Tables, live: Live) -> None:
-        self._tables, self._log, self._live = tables, live.log, live
+    def __init__(self, tables: Tables, live: Live, room: Room) -> None:
+        self._tables, self._log, self._live, self._room = tables, live.log, live, room
         self._said: dict[Any, bytes | None] = {}
 
     def routes(self) -> list[HTTPRouteHandler]:
@@ -307,7 +308,7 @@ class EventLog:
         async def last() -> str:
             return str((await store.look(at, lambda turn: turn.version - 1)).facts)
 
-        return EventStream(self._live.follow(at.session, cursor), event, still_allowed, last)
+        return EventStream(self._live.follow(at.session, cursor), event, still_allowed, last, self._room)
 
     def _undo(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: UndoRequest) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from service.api.room import Room
 from service.errors import Unauthorized
 from service.store.connection import StoreUnavailable
 from service.store.log import Entry, Expired
@@ -48,10 +49,17 @@ class EventStream:
         worded: Worded,
         still_allowed: Callable[[], Any],
         last_event: Callable[[], Any],
+        room: Room,
     ) -> None:
         self._follow, self._worded, self._still_allowed, self._last_event = follow, worded, still_allowed, last_event
+        self._room = room
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Raises TooManyRequests."""
+        with self._room.taken((scope.get("client") or ("",))[0]):
+            await self._run(receive, send)
+
+    async def _run(self, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send({"type": "http.response.body", "body": SIGN_OF_LIFE, "more_body": True})
         sending = asyncio.create_task(self._send(send))

@@ -1,11 +1,11 @@
 """Counts and limits over the whole instance. They stand outside the step, in keys of their own."""
 
-import ipaddress
 import time
 from collections.abc import Callable
 
 from redis.asyncio import Redis
 
+from service.addresses import caller, is_loopback
 from service.store import keys
 from service.store.connection import StoreUnavailable, guarded
 
@@ -23,7 +23,7 @@ class TooManyRequests(Exception):
 
 
 class Limits:
-    """Per minute and address; a limit of 0 is none. Loopback is exempt, and an unknown address counts as one."""
+    """Per minute and caller; a limit of 0 is none. Loopback is exempt, and all unknown addresses are one caller."""
 
     def __init__(self, redis: Redis, *, creations: int, failures: int, sessions: int) -> None:
         self._redis = redis
@@ -42,7 +42,7 @@ class Limits:
         if not most or is_loopback(address):
             return
         now_ms = int(time.time() * 1_000)
-        key = named(address, now_ms // MINUTE_MS)
+        key = named(caller(address), now_ms // MINUTE_MS)
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.incr(key)
         pipeline.pexpire(key, 2 * MINUTE_MS)
@@ -77,10 +77,3 @@ class Limits:
 
     async def release(self, session: str) -> None:
         await guarded(self._redis.zrem(keys.SESSIONS, session))
-
-
-def is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from service.__main__ import STOP_S
 from service.api import log
+from service.api.room import Room
 from service.api.stream import EventStream, Reset
 from service.app import tables
 from service.dice import SystemDice
@@ -259,7 +260,7 @@ async def test_events_after_the_revocation_are_not_sent_with_it():
         sent.append(message.get("body"))
 
     sent = []
-    await EventStream(follow(), lambda entry: b"{}", revoked, revoked)({}, asyncio.Event().wait, send)
+    await EventStream(follow(), lambda entry: b"{}", revoked, revoked, Room(0, 0))({}, asyncio.Event().wait, send)
     assert sent == [None, b": \n\n", b""]
 
 
