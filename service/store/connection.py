@@ -1,6 +1,9 @@
 """The client: a bounded pool a server, short timeouts, no retries of its own (a lost reply must not run a script twice)."""
 
+import asyncio
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
@@ -20,6 +23,7 @@ WAIT_FOR_CONNECTION_S = 1.0
 SOCKET_TIMEOUT_S = 0.9
 """Under half of a step's deadline: a reply that does not come can be asked for once more."""
 CONNECT_TIMEOUT_S = 0.9
+ASK_AGAIN_S = 0.5
 SENTINEL_TIMEOUT_S = 0.3
 """They are asked one after the other, and one of them may be silent."""
 
@@ -33,9 +37,32 @@ class WrongAddress(ValueError):
 
 
 class SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
-    """Connections to whichever server the Sentinels call the master now."""
+    """Connections to whichever server the Sentinels call the master now.
+
+    A master that is replaced while it is alive takes writes for some seconds more, which are lost: a pool in use asks again
+    and again who is the master, not only for a new connection.
+    """
+
+    def __init__(self, *told: Any, **options: Any) -> None:
+        super().__init__(*told, **options)  # type: ignore[no-untyped-call]
+        self._asked_s = 0.0
+        self._asking: asyncio.Task[None] | None = None
+
+    async def get_connection(self, *told: Any, **options: Any) -> Any:
+        now_s = time.monotonic()
+        if self._asked_s < now_s - ASK_AGAIN_S:
+            self._asked_s, self._asking = now_s, asyncio.create_task(self._ask())
+        return await super().get_connection(*told, **options)  # type: ignore[no-untyped-call]
+
+    async def _ask(self) -> None:
+        before = self.master_address
+        with suppress(*FAULTS):
+            if await self.get_master_address() != before and before:  # type: ignore[no-untyped-call]
+                await self.update_active_connections_for_reconnect()  # type: ignore[no-untyped-call]
 
     async def aclose(self) -> None:
+        if self._asking:
+            self._asking.cancel()
         await super().aclose()
         await self.sentinel_manager.aclose()
 
@@ -83,7 +110,7 @@ def _pool(address: Address, node: Node | None = None) -> BlockingConnectionPool:
 def _sentinel_pool(address: Address) -> ConnectionPool:
     kind = SentinelManagedSSLConnection if address.tls else SentinelManagedConnection
     told = _options(address) | {"connection_class": kind, "max_connections": MOST_CONNECTIONS}
-    return SentinelPool(address.master, _sentinel(address), timeout=WAIT_FOR_CONNECTION_S, **told)  # type: ignore[no-untyped-call]
+    return SentinelPool(address.master, _sentinel(address), timeout=WAIT_FOR_CONNECTION_S, **told)
 
 
 def _sentinel(address: Address) -> Sentinel:
