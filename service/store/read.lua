@@ -13,7 +13,7 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1])
+local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1], 'stamp')
 if not known[1] or not known[4] then
   return {now}
 end
@@ -29,7 +29,7 @@ if uses >= 2 then
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
 end
 
-local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4]}
+local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4], 'stamp', known[5]}
 local first = 4
 if ARGV[first] == '*' then
   local all = redis.call('HGETALL', KEYS[1])

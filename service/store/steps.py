@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -31,6 +31,7 @@ CALLER_KEY_LIFE_MS = 24 * 3_600_000
 OWN_KEY_LIFE_MS = 60_000
 MOST_KEYS = 1_000
 LOG_ENTRIES = 500
+STAMP = "stamp"
 KNOWN_SESSIONS, KNOWN_BYTES = 256, 65_536
 """How many sessions a worker remembers, and how large ones."""
 
@@ -89,6 +90,19 @@ class Known(Struct):
     now_ms: int
     records: Records
     read_at_s: float
+
+    @property
+    def stamp(self) -> bytes | None:
+        """Tells a step from another of the same version, which there can be after a failover."""
+        return self.records.raw.get(STAMP)
+
+
+class Step(NamedTuple):
+    """What a commit is known by: its stamp is like no other, and under its key its reply is kept."""
+
+    stamp: bytes
+    key: str
+    reply: bytes
 
 
 class Kept(Struct, frozen=True):
@@ -168,10 +182,11 @@ class Store:
                     return Done(facts, turn.token, turn.now_ms, turn.head.lang)
                 known = None
                 continue
-            answer = await self._commit(at, turn, known, key, _kept(wish, facts), wanted, use)
+            step = Step(_stamp(), key, _kept(wish, facts))
+            answer = await self._commit(at, turn, known, step, wanted, use)
             match answer[0]:
                 case b"done":
-                    self._remember(at, known, turn, int(answer[1]))
+                    self._remember(at, known, turn, step.stamp, int(answer[1]))
                     return Done(facts, turn.token, turn.now_ms, turn.head.lang)
                 case b"replay":
                     return self._replayed(answer[1], wish, at, known)
@@ -234,26 +249,39 @@ class Store:
         raw = {told[i].decode(): told[i + 1] for i in range(0, len(told), 2)}
         whole = EVERYTHING in wanted
         before = self._known.get(at.session)
-        if before and before.version == version:
+        if before and before.version == version and before.stamp == raw.get(STAMP):
             raw, whole = {**before.records.raw, **raw}, whole or before.records.whole
         known = Known(version, now_ms, Records(raw, whole=whole), time.monotonic())
         self._keep(at.session, known)
         return known
 
-    async def _commit(
-        self, at: Seat, turn: Turn, known: Known, key: str, kept: bytes, wanted: tuple[str, ...], use: int
-    ) -> list[Any]:
+    async def _commit(self, at: Seat, turn: Turn, known: Known, step: Step, wanted: tuple[str, ...], use: int) -> list[Any]:
         life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
-        head = [at.token_field, turn.version - 1, turn.now_ms, self.life_ms, use, kept, life_ms, LOG_ENTRIES]
+        base = [turn.version - 1, known.stamp or b"", step.stamp]
+        head = [at.token_field, *base, turn.now_ms, self.life_ms, use, step.reply, life_ms, LOG_ENTRIES]
         answer: list[Any] = await self._twice(
-            self._commit_script, at.session, key, [*head, *_writes(turn, known.records), *wanted]
+            self._commit_script, at.session, step.key, [*head, *_writes(turn, known.records), *wanted]
         )
         return answer
 
     async def create(self, session: str, changes: dict[str, Any], now_ms: int) -> None:
         """Write a session's first records. Raises StoreUnavailable where the id is taken or the server's clock went back."""
         sets = [part for field, value in changes.items() for part in (field, encode(value))]
-        head: list[Any] = ["", 0, now_ms, FIRST_LIFE_MS, 0, b"", OWN_KEY_LIFE_MS, LOG_ENTRIES, len(changes), 0, 0]
+        head: list[Any] = [
+            "",
+            0,
+            b"",
+            _stamp(),
+            now_ms,
+            FIRST_LIFE_MS,
+            0,
+            b"",
+            OWN_KEY_LIFE_MS,
+            LOG_ENTRIES,
+            len(changes),
+            0,
+            0,
+        ]
         answer = await self._twice(self._commit_script, session, secrets.token_hex(8), [*head, *sets])
         if answer[0] == b"moved":
             raise StoreUnavailable("the session was not created")
@@ -281,8 +309,8 @@ class Store:
         known = self._known.get(at.session)
         return known if known and known.records.raw.get(at.token_field) else None
 
-    def _remember(self, at: Seat, known: Known, turn: Turn, now_ms: int) -> None:
-        raw = {**known.records.raw, **{field: _encoded(value) for field, value in turn.changes.items()}}
+    def _remember(self, at: Seat, known: Known, turn: Turn, stamp: bytes, now_ms: int) -> None:
+        raw = {**known.records.raw, **{field: _encoded(value) for field, value in turn.changes.items()}, STAMP: stamp}
         self._keep(at.session, Known(turn.version, now_ms, Records(raw, whole=known.records.whole), time.monotonic()))
 
     def _keep(self, session: str, known: Known) -> None:
@@ -313,6 +341,10 @@ def _reply_key(at: Seat, key: str | None) -> str:
     if key is None:
         return secrets.token_hex(8)
     return hashlib.sha256(f"{at.token_field}\0{key}".encode()).hexdigest()[:32]
+
+
+def _stamp() -> bytes:
+    return secrets.token_hex(4).encode()
 
 
 def _kept(wish: Wish, facts: Any) -> bytes:

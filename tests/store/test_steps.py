@@ -154,6 +154,17 @@ async def test_a_stale_memory_is_answered_with_what_is(store, other, redis, at):
     assert len({card.id for done in (first, second, third) for card in done.facts.cards}) == 3
 
 
+async def test_a_memory_of_what_a_failover_undid_is_stale_though_the_version_is_the_same(store, other, redis, at):
+    before = {name: await redis.dump(name) for name in (keys.session(at.session), keys.log(at.session))}
+    await store.play(at, draw(2))
+    for name, dumped in before.items():
+        await (redis.restore(name, MONTH_MS, dumped, replace=True) if dumped else redis.delete(name))
+    drawn = (await other.play(at, draw(1))).facts
+    again = (await store.play(at, draw(1))).facts
+    assert (drawn.draw_pile, again.draw_pile) == (42, 41)
+    assert await events(redis, at) == 2
+
+
 async def test_a_refusal_by_a_stale_memory_is_judged_again(store, other, at):
     await store.play(at, add("Max", "max"))
     await other.play(at, add("Ana", "ana"))
