@@ -1,14 +1,17 @@
 """The service, a table of it, and what happens there."""
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
 from .api import burn2d6, service, sixd6, table
-from .connection import STREAM, AsyncConnection, Connection, Patience
+from .connection import STEPS, STREAM, AsyncConnection, Connection, Patience
 from .contract import EVENTS, Event
 from .models import OpenedSession, OpenRequest
 
@@ -24,32 +27,30 @@ class LogExpired(Exception):
 
 
 class Heard:
-    """Reads a stream line by line. `after` is the last event heard, known to this client or not."""
+    """What a listener has heard. `after` is the last event, known to this client or not."""
 
     def __init__(self, after: str) -> None:
-        self.after, self._id, self._data = after, after, ""
+        self.after, self._unread = after, b""
 
-    def request(self) -> dict[str, Any]:
-        return {"method": "GET", "headers": {"Accept": STREAM, "Last-Event-ID": self.after}}
+    def asked(self) -> dict[str, str]:
+        """Headers of the request that goes on from here."""
+        self._unread = b""
+        return {"Accept": STREAM, "Last-Event-ID": self.after}
 
-    def event(self, line: str) -> Event | None:
-        """The event that this line completes."""
-        name, _, value = line.partition(": ")
-        if name == "id":
-            self._id = value
-        elif name == "data":
-            self._data = value
-        elif not line and self._data:
-            said, self._data = json.loads(self._data), ""
-            return self._complete(said)
-        return None
+    def events(self, chunk: bytes) -> Iterator[Event]:
+        """The events that these bytes complete."""
+        *messages, self._unread = (self._unread + chunk).split(b"\n\n")
+        for message in messages:
+            fields = dict(line.split(b": ", 1) for line in message.split(b"\n"))
+            if data := fields.get(b"data"):
+                yield from self._known(fields[b"id"].decode(), json.loads(data))
 
-    def _complete(self, said: Mapping[str, Any]) -> Event | None:
+    def _known(self, event: str, said: Mapping[str, Any]) -> Iterator[Event]:
         if said["type"] == "reset":
             raise LogExpired(self.after, said["last_event"])
-        self.after = self._id
-        known = EVENTS.get(said["type"])
-        return known.from_dict(said) if known else None
+        self.after = event
+        if known := EVENTS.get(said["type"]):
+            yield known.from_dict(said)
 
 
 class Table(table.TableOperations):
@@ -74,18 +75,12 @@ class Table(table.TableOperations):
         Raises LogExpired where the log does not reach back so far. Types that only a newer service knows are passed over.
         """
         heard = Heard(self.read_state().last_event if after is None else after)
-        failures = 0
         while True:
-            try:
-                with self.http.stream(url=f"/v1/sessions/{self.id}/events", **heard.request()) as stream:
-                    for line in stream.iter_lines():
-                        failures = 0
-                        if event := heard.event(line):
-                            yield event
-            except httpx.TransportError:
-                failures += 1
-                if failures > self.patience.repeats:
-                    raise
+            with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as stream:
+                with suppress(httpx.TransportError):
+                    for chunk in stream.iter_bytes():
+                        yield from heard.events(chunk)
+            time.sleep(self.patience.first_wait_s)
 
 
 class AsyncTable(table.AsyncTableOperations):
@@ -106,18 +101,13 @@ class AsyncTable(table.AsyncTableOperations):
     async def events(self, after: str | None = None) -> AsyncIterator[Event]:
         """As Table.events."""
         heard = Heard((await self.read_state()).last_event if after is None else after)
-        failures = 0
         while True:
-            try:
-                async with self.http.stream(url=f"/v1/sessions/{self.id}/events", **heard.request()) as stream:
-                    async for line in stream.aiter_lines():
-                        failures = 0
-                        if event := heard.event(line):
+            async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as stream:
+                with suppress(httpx.TransportError):
+                    async for chunk in stream.aiter_bytes():
+                        for event in heard.events(chunk):
                             yield event
-            except httpx.TransportError:
-                failures += 1
-                if failures > self.patience.repeats:
-                    raise
+            await asyncio.sleep(self.patience.first_wait_s)
 
 
 class Emberdice(sixd6.Operations, burn2d6.Operations, service.Operations, table.Operations):

@@ -84,13 +84,14 @@ export class Connection {
     Object.assign(headers, told);
     const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const repeatable = method === "GET" || keyed || !path.startsWith("/v1/sessions");
-    const response = await this.#patiently(this.#url(path, params), init, repeatable, signal as AbortSignal | undefined);
+    const given = signal as AbortSignal | undefined;
+    const response = await this.#patiently(() => this.#whole(this.#url(path, params), init, given), repeatable, given);
     return (await response.json()) as Answer<Op>;
   }
 
   /** A response whose body is left to the caller. */
   open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    return fetch(this.address + path, { headers: { ...this.#headers, ...headers }, signal }).then(checked);
+    return this.#patiently(() => this.#sent(this.address + path, { headers }, signal), true, signal);
   }
 
   #url(path: string, params: Record<string, unknown>): string {
@@ -104,9 +105,9 @@ export class Connection {
     return this.address + filled + (query.size ? `?${query}` : "");
   }
 
-  async #patiently(url: string, init: RequestInit, repeatable: boolean, signal?: AbortSignal): Promise<Response> {
+  async #patiently(send: () => Promise<Response>, repeatable: boolean, signal?: AbortSignal): Promise<Response> {
     for (let repeats = 0; ; repeats++) {
-      const outcome = await this.#once(url, init, signal);
+      const outcome: Response | Error = await send().catch((lost: Error) => lost);
       signal?.throwIfAborted();
       const passing = outcome instanceof Response && PASSING.has(outcome.status);
       const again = repeatable ? passing || !(outcome instanceof Response) : passing && outcome.status === 429;
@@ -117,16 +118,14 @@ export class Connection {
     }
   }
 
-  /** The whole answer, or why there is none. */
-  async #once(url: string, init: RequestInit, signal?: AbortSignal): Promise<Response | Error> {
+  async #whole(url: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
     const late = AbortSignal.timeout(this.patience.timeoutMs);
-    const headers = { ...this.#headers, ...(init.headers as Record<string, string>) };
-    try {
-      const response = await fetch(url, { ...init, headers, signal: signal ? AbortSignal.any([signal, late]) : late });
-      return new Response(await response.arrayBuffer(), response);
-    } catch (lost) {
-      return lost as Error;
-    }
+    const response = await this.#sent(url, init, signal ? AbortSignal.any([signal, late]) : late);
+    return new Response(await response.arrayBuffer(), response);
+  }
+
+  #sent(url: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    return fetch(url, { ...init, headers: { ...this.#headers, ...(init.headers as Record<string, string>) }, signal });
   }
 
   #waitMs(repeats: number, outcome: Response | Error): number | undefined {

@@ -1,6 +1,6 @@
 // A table's event stream, across cut connections.
 
-import { type Connection, Refused, slept, Unexpected } from "./connection.js";
+import { type Connection, slept } from "./connection.js";
 import type { components } from "./schema.js";
 
 export type TableEvent = components["schemas"]["Event"];
@@ -21,32 +21,26 @@ export class LogExpired extends Error {
 
 export async function* events(at: Connection, session: string, after: string, signal?: AbortSignal): AsyncGenerator<TableEvent> {
   const path = `/v1/sessions/${encodeURIComponent(session)}/events`;
-  for (let failures = 0; ; failures++) {
-    try {
-      for await (const { id, said } of messages(at, path, after, signal)) {
-        if (said.type === "reset") throw new LogExpired(after, said.last_event);
-        [after, failures] = [id, 0];
-        yield said;
-      }
-    } catch (lost) {
-      const stands = lost instanceof LogExpired || lost instanceof Refused || lost instanceof Unexpected;
-      if (stands || signal?.aborted || failures >= at.patience.repeats) throw lost;
+  for (;;) {
+    for await (const { id, said } of messages(at, path, after, signal)) {
+      if (said.type === "reset") throw new LogExpired(after, said.last_event);
+      after = id;
+      yield said;
     }
+    signal?.throwIfAborted();
     await slept(at.patience.firstWaitMs);
   }
 }
 
+/** What one connection says, until it is cut or silent for too long. */
 async function* messages(at: Connection, path: string, after: string, signal?: AbortSignal) {
   const silent = new AbortController();
-  let patience = setTimeout(() => silent.abort(), SILENCE_MS);
   const either = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal;
+  const response = await at.open(path, { Accept: "text/event-stream", "Last-Event-ID": after }, either);
+  const decoder = new TextDecoder();
+  let unread = "";
   try {
-    const response = await at.open(path, { Accept: "text/event-stream", "Last-Event-ID": after }, either);
-    const decoder = new TextDecoder();
-    let unread = "";
-    for await (const chunk of chunks(response)) {
-      clearTimeout(patience);
-      patience = setTimeout(() => silent.abort(), SILENCE_MS);
+    for await (const chunk of chunks(response, silent)) {
       const blocks = (unread + decoder.decode(chunk, { stream: true })).split("\n\n");
       unread = blocks.pop() ?? "";
       for (const block of blocks) {
@@ -56,15 +50,16 @@ async function* messages(at: Connection, path: string, after: string, signal?: A
       }
     }
   } finally {
-    clearTimeout(patience);
     silent.abort();
   }
 }
 
-async function* chunks(response: Response) {
+async function* chunks(response: Response, silent: AbortController) {
   const reader = response.body?.getReader();
   for (;;) {
-    const read = await reader?.read();
+    const timer = setTimeout(() => silent.abort(), SILENCE_MS);
+    const read = await reader?.read().catch(() => undefined);
+    clearTimeout(timer);
     if (!read || read.done) return;
     yield read.value;
   }

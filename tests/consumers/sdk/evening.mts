@@ -1,0 +1,87 @@
+// A whole evening with the TypeScript SDK over a bad line; what came of each step is printed.
+
+import { Emberdice, LogExpired, PATIENCE, type Problem, Refused, type Table } from "emberdice-client";
+
+declare const process: { argv: string[] };
+
+async function refusal(step: Promise<unknown>): Promise<Problem> {
+  const refused = await step.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (refused instanceof Refused) return refused.problem;
+  throw refused ?? new Error("not refused");
+}
+
+async function play(table: Table, zoe: Table): Promise<void> {
+  const character = "zoe";
+  await zoe.putSheet({
+    character,
+    body: { aptitudes: { control: 3 }, qualifications: { wetware: 2, resilience: 1 }, protections: ["heavy"] },
+  });
+
+  const pool = { base: 4, red: 1, difficulty: "normal", faces: [6, 5, 3, 2, 1, 4] } as const;
+  const roll = await zoe.rollForCharacter({ character, body: { ...pool, faces: [...pool.faces] } });
+  if ("redacted" in roll) throw new Error(roll.text);
+  console.log("roll", roll.outcome, roll.successes, roll.drawn.length);
+
+  const hit = await zoe.takeHit({ character, body: { die: "d8", faces: [5], wait: "soak" } });
+  if ("redacted" in hit || hit.hit === null) throw new Error(hit.text);
+  console.log("hit", hit.state, hit.damage);
+  const soak = { kind: "composure", faces: [6, 1, 2, 3, 4] } as const;
+  const wound = await zoe.soakHit({ character, hit: hit.hit, body: { ...soak, faces: [...soak.faces] } });
+  if ("redacted" in wound) throw new Error(wound.text);
+  console.log("wound", wound.damage_level, wound.trauma_level);
+
+  const healed = await zoe.heal({ character, body: { care: "treat_damage", base: 3, faces: [5, 5, 2] } });
+  console.log("healed", healed.text);
+  const problem = await refusal(zoe.heal({ character, body: { care: "treat_damage", base: 3 } }));
+  if (problem.code === "healing-cooldown") {
+    const remaining = problem.next_roll.remaining_seconds;
+    console.log(problem.code, problem.care, title(7100 < remaining && remaining <= 7200));
+  }
+
+  for (let draws = 0; draws < 4; draws++) {
+    const drawn = await zoe.drawCards({ deck: "light", body: { count: 10, character } });
+    console.log(drawn.text.split(":")[0]);
+  }
+  const exhausted = await refusal(zoe.drawCards({ deck: "light", body: { count: 10, character } }));
+  if (exhausted.code === "deck-exhausted") console.log(exhausted.code, exhausted.wanted, exhausted.left);
+  await table.discardCards({ body: { all: true } });
+  console.log("shuffled", (await table.shuffleDeck({ deck: "light", body: { discard: true } })).draw_pile);
+}
+
+async function listen(table: Table): Promise<void> {
+  const types: string[] = [];
+  const cards: number[] = [];
+  for await (const event of table.events("0")) {
+    if (event.type === "deck.shuffled") break;
+    types.push(event.type);
+    if (event.type === "cards.drawn" && event.data !== null) cards.push(event.data.cards.length);
+  }
+  console.log("heard", ...types);
+  console.log("cards", ...cards);
+  try {
+    await table.events("expired").next();
+  } catch (expired) {
+    if (expired instanceof LogExpired) console.log(expired.message);
+  }
+}
+
+async function wait(service: Emberdice): Promise<void> {
+  const { systems } = await service.systems({ include: ["markdown", "html"] });
+  console.log("systems", ...systems.map((system) => system.id));
+  const busy = await service.healthReady().catch((refused: unknown) => refused);
+  if (busy instanceof Refused) console.log(busy.code, title(busy.retryAfterS === 3600));
+}
+
+/** As Python prints it. */
+function title(truth: boolean): string {
+  return truth ? "True" : "False";
+}
+
+const service = new Emberdice(process.argv[2] ?? "", undefined, { ...PATIENCE, firstWaitMs: 10 });
+const table = await service.openTable({ characters: ["Zoé", "Max"], settings: { tier_size: 3 } });
+await play(table, table.seat(table.opened.tokens.player));
+await listen(table);
+await wait(service);

@@ -1,0 +1,112 @@
+"""A bad line between a client and the service: answers are lost, streams are cut, and it may say itself that it is busy."""
+
+import http.client
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = json.loads((ROOT / "openapi" / "openapi.json").read_text("utf-8"))["components"]["examples"]
+OPENING = "/v1/sessions"
+EXPIRED = "expired"
+RESET = b'id: 99\ndata: {"type":"reset","last_event":"99"}\n\n'
+
+
+class BadLine:
+    """Loses the first answer to each request that may be repeated, and cuts each stream after its first events.
+
+    A request is the same again under the same key or, without one, the same line. Systems are asked for twice, as the line is busy
+    for a second; for readiness it is busy for an hour.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.upstream = (host, port)
+        self.lost: Counter[str] = Counter()
+        self.replayed = self.cut = 0
+        self.lock = threading.Lock()
+
+    def loses(self, method: str, path: str, key: str | None) -> bool:
+        if path == OPENING:
+            return False
+        with self.lock:
+            same = key or f"{method} {path}"
+            self.lost[same] += 1
+            return self.lost[same] == 1
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Line", (_Request,), {"line": self}))
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Request(BaseHTTPRequestHandler):
+    line: BadLine
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def _pass_on(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/v1/systems" and self.line.loses("busy", path, None):
+            self._busy("1")
+        elif path == "/health/ready":
+            self._busy("3600")
+        elif self.headers["Last-Event-ID"] == EXPIRED:
+            self._answer(200, [("Content-Type", "text/event-stream")], RESET)
+        else:
+            self._ask(self.line.loses(self.command, path, self.headers["Idempotency-Key"]))
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on
+
+    def _ask(self, is_lost: bool) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        upstream = http.client.HTTPConnection(*self.line.upstream, timeout=30)
+        try:
+            upstream.request(self.command, self.path, body, dict(self.headers))
+            response = upstream.getresponse()
+            if response.headers["Content-Type"].startswith("text/event-stream"):
+                self._stream(response, is_lost)
+            else:
+                said = response.read()
+                self.line.replayed += response.headers["Idempotency-Replayed"] == "true"
+                if not is_lost:
+                    kept = [each for each in response.getheaders() if each[0].lower() not in ("transfer-encoding", "connection")]
+                    self._answer(response.status, kept, said)
+        finally:
+            upstream.close()
+
+    def _stream(self, response: http.client.HTTPResponse, is_lost: bool) -> None:
+        """Nothing of a stream that is lost; else it is cut after its first events."""
+        if is_lost:
+            return
+        self._answer(200, [("Content-Type", "text/event-stream")], b"")
+        said = b""
+        while b"\n\n" not in said.partition(b"data:")[2]:
+            said += response.read1(65_536)
+        self.wfile.write(said)
+        self.line.cut += 1
+
+    def _busy(self, retry_after: str) -> None:
+        problem = json.dumps(EXAMPLES["busy"]["value"]).encode()
+        headers = [("Content-Type", "application/problem+json"), ("Retry-After", retry_after)]
+        self._answer(503, headers, problem)
+
+    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.send_response_only(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
