@@ -49,21 +49,20 @@ class Bot(discord.Client):
     service: Emberdice
 
     def __init__(self, address: str, tables: Path) -> None:
-        super().__init__(intents=discord.Intents.none(), allowed_mentions=AllowedMentions.none())
+        super().__init__(intents=discord.Intents(guilds=True), allowed_mentions=AllowedMentions.none())
         self.address, self.channels = address, Channels(tables)
         self.tree = Tree(self)
         for command in COMMANDS:
             self.tree.add_command(command)
 
     async def setup_hook(self) -> None:
-        self._requests = aiohttp.ClientSession()
-        self.service = Emberdice(self.address, self._requests)
+        self.service = Emberdice(self.address, aiohttp.ClientSession())
         await self.tree.set_translator(French())
         await self.tree.sync()
 
     async def close(self) -> None:
         await super().close()
-        await self._requests.close()
+        await self.service.http.close()
         self.channels.close()
 
     async def promise(self, interaction: Interaction["Bot"], visibility: str = "public") -> Table:

@@ -31,7 +31,7 @@ class NoTable(Exception):
 
 class Emberdice:
     def __init__(self, address: str, http: aiohttp.ClientSession) -> None:
-        self._address, self._http = address.rstrip("/"), http
+        self._address, self.http = address.rstrip("/"), http
         self._references: dict[str, dict[str, Any]] = {}
 
     async def ask(
@@ -43,7 +43,7 @@ class Emberdice:
         for attempt in range(tries):
             wait_s = 0.5 * 2**attempt
             try:
-                async with self._http.request(
+                async with self.http.request(
                     method,
                     f"{self._address}/v1{path}",
                     json=None if body is None else {name: each for name, each in body.items() if each is not None},
