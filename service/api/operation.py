@@ -30,6 +30,8 @@ MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
 PLAIN = "text/plain"
 STREAM = "text/event-stream"
+OCTETS = "application/octet-stream"
+"""What some clients (aiohttp) say of a body that is not there."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -195,7 +197,7 @@ def _refuse_unknown(pairs: list[tuple[str, str]]) -> None:
 
 async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     assert operation.body is not None  # noqa: S101
-    if operation.body_optional and not request.headers.get("content-type") and not await request.body():
+    if operation.body_optional and request.headers.get("content-type", "") in ("", OCTETS) and not await request.body():
         return operation.body()
     media, charset = _media_type(request.headers.get("content-type", ""))
     accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]

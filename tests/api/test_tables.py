@@ -600,3 +600,20 @@ async def test_every_answer_of_a_table_is_not_kept_by_caches(table):
 async def test_a_session_answers_no_head(client, table):
     gm = {"Authorization": f"Bearer {table.tokens['gm']}"}
     assert (await client.head(f"/v1/sessions/{table.id}/state", headers=gm)).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "status"),
+    [
+        (None, b"", 200),
+        ("application/octet-stream", b"", 200),  # aiohttp says so of no body
+        ("application/octet-stream", b"{}", 415),
+        ("text/plain", b"", 415),
+        ("application/json", b"{}", 200),
+    ],
+)
+async def test_where_nothing_need_be_told_no_body_need_be_sent(table, media, body, status):
+    headers = {"Content-Type": media} if media else {}
+    headers["Authorization"] = f"Bearer {table.tokens['gm']}"
+    url = f"/v1/sessions/{table.id}/scene/end"
+    assert (await table.client.post(url, content=body, headers=headers)).status_code == status
