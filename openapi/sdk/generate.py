@@ -35,7 +35,11 @@ def _python_unions(contract: dict[str, Any]) -> str:
         "Event": ("EVENTS", {tag: _class(ref) for tag, ref in schemas["Event"]["discriminator"]["mapping"].items()}),
         "Problem": (
             "PROBLEMS",
-            {each["properties"]["code"]["const"]: _class(name) for name, each in schemas.items() if name.endswith("Problem")},
+            {
+                each["properties"]["code"]["const"]: _class(name)
+                for name, each in schemas.items()
+                if name.endswith("Problem") and "properties" in each
+            },
         ),
     }
     names = sorted(name for _, tagged in tags.values() for name in tagged.values())

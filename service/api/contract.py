@@ -186,7 +186,10 @@ class Contract:
         if not operation.also:
             return whole
         name = "Or".join(kind.__name__ for kind in (operation.answer, *operation.also))
-        self._schemas.components[name] = {"oneOf": [whole, *(self._schemas.answered[kind] for kind in operation.also)]}
+        return self._named(name, {"oneOf": [whole, *(self._schemas.answered[kind] for kind in operation.also)]})
+
+    def _named(self, name: str, schema: Schema) -> Part:
+        self._schemas.components[name] = schema
         return {"$ref": REF.format(name=name)}
 
     def _not_modified(self) -> Part:
@@ -197,9 +200,11 @@ class Contract:
     def _problems(self, status: int, codes: Sequence[str], operation: Operation) -> Part:
         """The problems of one status: one schema, or a union told apart by `code`."""
         words = operation.words[Lang.EN]
+        name = "Or".join(schema_name(code).removesuffix("Problem") for code in codes)
         refs = {code: self._schemas.answered[KINDS[code]] for code in codes}
         told_apart = {"propertyName": "code", "mapping": {code: ref["$ref"] for code, ref in refs.items()}}
-        schema = refs[codes[0]] if len(codes) == 1 else {"oneOf": list(refs.values()), "discriminator": told_apart}
+        union = {"oneOf": list(refs.values()), "discriminator": told_apart}
+        schema = refs[codes[0]] if len(codes) == 1 else self._named(f"{name}Problem", union)
         titles = {code: words(f"problem.{code}.title") for code in codes}
         examples = {code: self._share("examples", code, {"summary": title}) for code, title in titles.items()}
         answer = {
@@ -207,7 +212,7 @@ class Contract:
             "headers": self._headers("Cache-Control", *OF_STATUS.get(status, [])),
             "content": {PROBLEM: {"schema": schema, "examples": examples}, **SENTENCE},
         }
-        return self._share("responses", "Or".join(schema_name(code).removesuffix("Problem") for code in codes), answer)
+        return self._share("responses", name, answer)
 
 
 def _shown(schema: Schema, example: object) -> Part:
