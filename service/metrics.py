@@ -38,6 +38,8 @@ class Metrics:
         self._store_faults = Counter(
             "emberdice_store_faults", "Calls that Redis, or the way to it, refused.", ("script",), registry=self._registry
         )
+        for script in ("read", "commit"):  # a fault that is the first would not be seen as a change
+            self._store_faults.labels(script)
         self.listeners = Gauge(
             "emberdice_listeners", "Open event streams.", registry=self._registry, multiprocess_mode="livesum"
         )
