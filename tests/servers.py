@@ -56,7 +56,9 @@ class Server:
 
     def start(self) -> Self:
         with (self.folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, start_new_session=True, restore_signals=False
+            )  # a file that may not grow is an error then, not the end
         until(self.answers)
         return self
 
