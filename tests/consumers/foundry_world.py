@@ -93,14 +93,16 @@ class World:
             server.server_close()
 
 
-class Seat:
-    """A user's window. Users have origins of their own: what a browser keeps, no other reads."""
+ORIGINS = {"gm": "127.0.0.1", "player": "localhost", "other": "other.localhost"}
+"""Users have origins of their own: what a browser keeps, no other reads."""
 
-    ORIGINS = {"gm": "127.0.0.1", "player": "localhost", "other": "other.localhost"}
+
+class Seat:
+    """A user's window."""
 
     def __init__(self, driver, port, user, **told):
         self.driver, self.user = driver, user
-        self._origin = f"http://{self.ORIGINS[user]}:{port}"
+        self._origin = f"http://{ORIGINS[user]}:{port}"
         self._told = {"user": user, **told}
         driver.get_log("browser")
         driver.switch_to.new_window("window")

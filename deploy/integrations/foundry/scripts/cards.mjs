@@ -3,7 +3,7 @@
 import { ID, isSeated, seat } from "./seat.mjs";
 import { ask } from "./service.mjs";
 import { audience, creation } from "./visibility.mjs";
-import { Markup, html, say } from "./words.mjs";
+import { Markup, html, inert, say } from "./words.mjs";
 
 const INCLUDE = { include: "html,foundry" };
 export const RENDERED = { query: INCLUDE };
@@ -45,15 +45,22 @@ function madeRolls(answer, thrown = THROWN.all) {
 /** @param {any} answer the service's, whose rendering is escaped already @param {Roll<any>[]} rolls */
 async function card(answer, rolls) {
   const dice = await Promise.all(rolls.map((roll) => roll.render()));
-  const text = new Markup(answer.renderings.html);
-  return html`<div class="emberdice">${text}${new Markup(dice.join(""))}${soakButton(answer.data ?? answer)}</div>`;
+  const facts = answer.data ?? answer;
+  const said = [new Markup(answer.renderings.html), new Markup(dice.join("")), complications(answer.text, facts), soakButton(facts)];
+  return html`<div class="emberdice">${said}</div>`;
+}
+
+/** The cards that came, where the sentence gives their names alone. @param {string} text @param {any} facts */
+function complications(text, { cards = [], drawn = [] }) {
+  const told = [...cards, ...drawn].filter(({ effect }) => !text.includes(effect));
+  return told.map(({ name, effect }) => html`<p class="card"><strong>${inert(name)}</strong> ${inert(effect)}</p>`);
 }
 
 /** @param {any} wound */
 function soakButton({ hit, state, character }) {
   if (state !== "awaiting_soak") return "";
   return html`<button type="button" data-emberdice-hit="${hit}" data-emberdice-character="${character}">
-    <i class="fa-solid fa-shield-halved" inert></i> ${say("hit.soak")}
+    <i class="fa-solid fa-shield-halved" aria-hidden="true"></i> ${say("hit.soak")}
   </button>`;
 }
 

@@ -89,9 +89,6 @@ export function askDraw(characters, mine, deck) {
   ]);
 }
 
-/** @param {Markup[]} fields */
-const stacked = (...fields) => html`<div class="emberdice-fields">${fields}</div>`;
-
 /**
  * @param {string} name
  * @param {Markup[]} fields
@@ -102,7 +99,7 @@ async function ask(name, fields) {
     window: { title: say(`dialog.${name}.title`) },
     classes: ["emberdice-dialog"],
     position: { width: 380 },
-    content: stacked(...fields).text,
+    content: html`${fields}`.text,
     rejectClose: false,
     buttons: [
       {
@@ -132,16 +129,21 @@ function told(form) {
 
 // Fields.
 
-/** @param {string} name @param {string} text @param {Markup} input */
-function field(name, text, input) {
-  return html`<div class="form-group"><label for="emberdice-${name}">${text}</label><div class="form-fields">${input}</div></div>`;
+let fields = 0;
+
+/** Several dialogs may be open, and an id may be there once. @param {string} text @param {(id: string) => Markup} input */
+function field(text, input) {
+  const id = `emberdice-field-${(fields += 1)}`;
+  return html`<div class="form-group"><label for="${id}">${text}</label><div class="form-fields">${input(id)}</div></div>`;
 }
 
 /** @param {string} name @param {{min?: number, max: number, value?: number, hint?: string, text?: string}} told */
 function number(name, { min = 0, max, value, hint, text = say(`field.${name}`) }) {
-  const input = html`<input type="number" id="emberdice-${name}" name="${name}" min="${min}" max="${max}" step="1"
-    value="${value}" placeholder="${hint}">`;
-  return field(name, text, input);
+  return field(
+    text,
+    (id) => html`<input type="number" id="${id}" name="${name}" min="${min}" max="${max}" step="1" value="${value}"
+      placeholder="${hint}">`,
+  );
 }
 
 /** @param {string} name @param {string[][]} options @param {string} chosen @param {string} [text] */
@@ -149,7 +151,7 @@ function picker(name, options, chosen, text = say(`field.${name}`)) {
   const listed = options.map(
     ([value = "", shown]) => html`<option value="${value}"${new Markup(value === chosen ? " selected" : "")}>${shown}</option>`,
   );
-  return field(name, text, html`<select id="emberdice-${name}" name="${name}">${listed}</select>`);
+  return field(text, (id) => html`<select id="${id}" name="${name}">${listed}</select>`);
 }
 
 /** @param {string} name @param {string[]} values @param {string} chosen */
@@ -159,7 +161,7 @@ function choice(name, values, chosen) {
 
 /** @param {string} name */
 function check(name) {
-  return field(name, say(`field.${name}`), html`<input type="checkbox" id="emberdice-${name}" name="${name}">`);
+  return field(say(`field.${name}`), (id) => html`<input type="checkbox" id="${id}" name="${name}">`);
 }
 
 /** @param {any[]} characters */
@@ -173,7 +175,7 @@ function who(characters, mine, as = "character") {
 }
 
 function label() {
-  return field("label", say("field.label"), html`<input type="text" id="emberdice-label" name="label" maxlength="100">`);
+  return field(say("field.label"), (id) => html`<input type="text" id="${id}" name="label" maxlength="100">`);
 }
 
 /** Chosen before the roll: Foundry's own mode, unless this roll is to be seen otherwise. */

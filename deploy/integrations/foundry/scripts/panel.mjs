@@ -141,7 +141,7 @@ function picker(characters, mine) {
 function buttons(decks) {
   const pile = (/** @type {string} */ id) => decks.find(({ deck }) => deck === id)?.draw_pile ?? 0;
   const button = (/** @type {string} */ action, /** @type {string} */ icon) =>
-    html`<button type="button" data-action="${action}"><i class="fa-solid ${icon}" inert></i> ${say(`panel.${action}`)}</button>`;
+    html`<button type="button" data-action="${action}"><i class="fa-solid ${icon}" aria-hidden="true"></i> ${say(`panel.${action}`)}</button>`;
   const draw = (/** @type {string} */ deck) =>
     html`<button type="button" data-action="draw" data-deck="${deck}">${say(`panel.${deck}`)} (${pile(deck)})</button>`;
   return html`<div class="emberdice-buttons">
@@ -178,7 +178,7 @@ function cards(holders) {
   return html`<h3>${say("panel.cards")}</h3><ul class="emberdice-cards">${held.map(
     ({ id, name, effect, deck, holder }) => html`<li class="${deck === "grave" && "grave"}">
       <button type="button" data-action="discard" data-card="${id}" aria-label="${say("panel.discard", { name })}"
-        data-tooltip="${say("panel.discard_short")}"><i class="fa-solid fa-xmark" inert></i></button>
+        data-tooltip="${say("panel.discard_short")}"><i class="fa-solid fa-xmark" aria-hidden="true"></i></button>
       <strong>${name}</strong> <span>${holder}</span><p>${effect}</p>
     </li>`,
   )}</ul>`;

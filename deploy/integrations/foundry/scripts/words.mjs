@@ -48,6 +48,14 @@ function escaped(/** @type {string} */ text) {
   return text.replace(/[&<>"'`]/g, (mark) => ENTITIES[/** @type {keyof typeof ENTITIES} */ (mark)]);
 }
 
+/**
+ * Text for a chat card, which Foundry enriches: no inline roll, no link. It reads text, so that entities would not stop
+ * it; a zero-width space does. What the service renders as HTML has them already.
+ */
+export function inert(/** @type {string} */ text) {
+  return text.replace(/[@&](?=\w)|\[(?=\[)|:(?=\/\/)|\bwww(?=\.)/gi, "$&\u200b");
+}
+
 const UNITS = /** @type {const} */ ([["h", 3600], ["min", 60], ["s", 1]]);
 
 /** 6723 → "1 h 52 min 3 s": how long, in full seconds, for a countdown. */
