@@ -29,9 +29,14 @@ export class Table {
     return (await asked(`${this.address}${path}`, { headers: this.headers, signal: AbortSignal.timeout(PATIENCE_MS) })).json();
   }
 
+  /** Hang up: a browser opens few lines to one server, and keeps those of pages that were left. */
+  leave() {
+    this.ending?.abort();
+  }
+
   /** Events after a cursor, and null as a sign of life, until the service or the line ends them. */
   async *events(after) {
-    const ending = new AbortController();
+    const ending = (this.ending = new AbortController());
     const silent = () => ending.abort(new Error("nothing heard"));
     let alarm = setTimeout(silent, PATIENCE_MS);
     try {

@@ -14,6 +14,7 @@ const LONGEST_PAUSE_MS = 15_000;
 
 const $ = (selector) => document.querySelector(selector);
 const pause = (ms) => new Promise((resume) => setTimeout(resume, ms));
+const online = () => new Promise((resume) => addEventListener("online", resume, { once: true }));
 const keptAs = (table) => `emberdice token ${table}`;
 
 /** What stands after # reaches no server and no log. */
@@ -51,37 +52,40 @@ class Page {
 
   async follow() {
     setInterval(() => this.tick(), TICK_MS);
+    addEventListener("pagehide", () => this.table.leave());
+    addEventListener("pageshow", (shown) => shown.persisted && location.reload());
     document.addEventListener("visibilitychange", () => document.hidden || this.refresh());
     this.status("connecting");
-    for (let failures = 0; !this.over; failures += 1) {
+    for (let failures = 0; ; failures += 1) {
       let waitMs = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
       try {
-        for await (const event of this.table.events(await this.load())) {
+        await this.load();
+        if (this.over) return;
+        for await (const event of this.table.events(this.cursor)) {
+          if (this.over) return;
           failures = 0;
           this.status("live");
           if (event) await this.hear(event);
         }
       } catch (error) {
         const reason = endOf(error);
-        if (reason) this.end(reason);
+        if (reason) return this.end(reason);
         waitMs = Math.max(waitMs, (error.afterSeconds ?? 0) * 1_000);
       }
-      if (this.over) return;
       this.status("cut");
-      await Promise.race([pause(waitMs * (0.75 + Math.random() / 2)), new Promise((resume) => addEventListener("online", resume, { once: true }))]);
+      await Promise.race([pause(waitMs * (0.75 + Math.random() / 2)), online()]);
     }
   }
 
-  /** Everything anew; answers the cursor from which the stream goes on without a gap. */
+  /** Everything anew; the cursor is from where the stream goes on without a gap. */
   async load() {
     this.view ??= new View(this.words, await namesIn(SERVICE, this.address.lang));
     await this.loadState();
-    if (this.over) return "0";
+    if (this.over) return;
     const [{ events }] = await Promise.all([this.table.read(`/events?order=desc&limit=${MOST_EVENTS}`), this.loadName()]);
     this.events = events;
     this.view.log(this.events);
     $("#table").hidden = false;
-    return this.cursor;
   }
 
   async loadState() {
@@ -151,7 +155,6 @@ class Page {
   end(reason) {
     this.over = true;
     $("#clock").hidden = $("#table").hidden = true;
-    document.body.dataset.state = "over";
     write($("#status"), "");
     showDoor(this.address, this.words[reason]);
   }
@@ -175,6 +178,7 @@ function speak({ told, lang }) {
 }
 
 function showDoor({ told, table }, notice) {
+  document.body.dataset.state = "door";
   $("#door").hidden = false;
   write($("#notice"), notice);
   $("#open-table").value = table;

@@ -190,7 +190,7 @@ export class View {
   /** Newest first. */
   log(events) {
     const { words } = this;
-    const at = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+    const at = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
     const undone = new Set(events.filter((event) => event.type === "undo").map((event) => event.data?.undone));
     const make = () => element("li", "event", element("time", "at"), " ", typed("p", "text"), " ", element("span", "mark"));
     keep(document.querySelector("#log"), events, (event) => event.id, make, (node, event) => {
