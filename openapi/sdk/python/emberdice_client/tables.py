@@ -11,7 +11,7 @@ from typing import Any, Self
 import httpx
 
 from .api import burn2d6, service, sixd6, table
-from .connection import STEPS, STREAM, AsyncConnection, Connection, Patience
+from .connection import STEPS, STREAM, Patience
 from .contract import EVENTS, Event
 from .models import OpenedSession, OpenRequest
 
@@ -76,10 +76,10 @@ class Table(table.TableOperations):
         """
         heard = Heard(self.read_state().last_event if after is None else after)
         while True:
-            with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as stream:
-                with suppress(httpx.TransportError):
-                    for chunk in stream.iter_bytes():
-                        yield from heard.events(chunk)
+            stream = self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked())
+            with stream as said, suppress(httpx.TransportError):
+                for chunk in said.iter_bytes():
+                    yield from heard.events(chunk)
             time.sleep(self.patience.first_wait_s)
 
 
@@ -102,9 +102,9 @@ class AsyncTable(table.AsyncTableOperations):
         """As Table.events."""
         heard = Heard((await self.read_state()).last_event if after is None else after)
         while True:
-            async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as stream:
+            async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
                 with suppress(httpx.TransportError):
-                    async for chunk in stream.aiter_bytes():
+                    async for chunk in said.aiter_bytes():
                         for event in heard.events(chunk):
                             yield event
             await asyncio.sleep(self.patience.first_wait_s)
@@ -130,9 +130,7 @@ class Emberdice(sixd6.Operations, burn2d6.Operations, service.Operations, table.
         self.close()
 
 
-class AsyncEmberdice(
-    sixd6.AsyncOperations, burn2d6.AsyncOperations, service.AsyncOperations, table.AsyncOperations
-):
+class AsyncEmberdice(sixd6.AsyncOperations, burn2d6.AsyncOperations, service.AsyncOperations, table.AsyncOperations):
     """As Emberdice."""
 
     async def open_table(self, wanted: OpenRequest | None = None) -> AsyncTable:

