@@ -10,7 +10,12 @@ from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, Sentinel
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import SentinelConnectionPool, SentinelManagedConnection, SentinelManagedSSLConnection
+from redis.asyncio.sentinel import (
+    MasterNotFoundError,
+    SentinelConnectionPool,
+    SentinelManagedConnection,
+    SentinelManagedSSLConnection,
+)
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
@@ -34,6 +39,37 @@ class StoreUnavailable(Exception):
 
 class WrongAddress(ValueError):
     """REDIS_URL asks for what no Redis can give, in words."""
+
+
+class Watchers(Sentinel):
+    """Sentinels that are asked all at once; who was away for a while still calls an old master so, of an older epoch."""
+
+    def __init__(self, sentinels: list[Redis]) -> None:
+        super().__init__([])  # type: ignore[no-untyped-call]
+        self.sentinels = sentinels
+        self._epoch = 0
+
+    async def discover_master(self, service_name: str) -> tuple[str, int]:
+        told = [each[service_name] for each in await self._masters() if service_name in each]
+        newest = max(told, key=lambda each: each["config-epoch"], default=None)
+        if newest is None or newest["config-epoch"] < self._epoch or not self.check_master_state(newest, service_name):
+            raise MasterNotFoundError(f"no master {service_name} is known to the Sentinels now")
+        self._epoch = newest["config-epoch"]
+        return newest["ip"], newest["port"]
+
+    async def _masters(self) -> list[dict[str, Any]]:
+        """What most of them say; of fewer, where no more answer."""
+        asked = [asyncio.ensure_future(each.sentinel_masters()) for each in self.sentinels]
+        told: list[Any] = []
+        for answer in asyncio.as_completed(asked):
+            with suppress(*FAULTS):
+                told.append(await answer)
+            if len(told) > len(asked) // 2:
+                break
+        for each in asked:
+            each.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return told
 
 
 class SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
@@ -113,12 +149,10 @@ def _sentinel_pool(address: Address) -> ConnectionPool:
     return SentinelPool(address.master, _sentinel(address), timeout=WAIT_FOR_CONNECTION_S, **told)
 
 
-def _sentinel(address: Address) -> Sentinel:
+def _sentinel(address: Address) -> Watchers:
     patience = {"socket_timeout": SENTINEL_TIMEOUT_S, "socket_connect_timeout": SENTINEL_TIMEOUT_S}
     told = {**patience, **(address.asking or {}), "retry": Retry(NoBackoff(), 0)}
-    sentinel = Sentinel([])  # type: ignore[no-untyped-call]
-    sentinel.sentinels = [Redis.from_pool(ConnectionPool(**told, **node._asdict())) for node in address.nodes]
-    return sentinel
+    return Watchers([Redis.from_pool(ConnectionPool(**told, **node._asdict())) for node in address.nodes])
 
 
 class Script:

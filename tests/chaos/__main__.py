@@ -29,7 +29,7 @@ async def tried(trial: Trial, setting: Setting) -> None:
         await load.back(0)
         await asyncio.sleep(BEFORE_S)
         hurt_s = time.monotonic()
-        await trial.hurt()
+        await trial.hurt(load.ledgers[0].table.id)
         healed_s = time.monotonic()
         try:
             async with asyncio.timeout(PATIENCE * trial.back_within_s):

@@ -14,8 +14,10 @@ from typing import Any
 
 from redis import Redis
 from redis.backoff import NoBackoff
+from redis.crc import key_slot
 from redis.retry import Retry
 
+from service.store import keys
 from tests.live import Proxy, Service, until
 from tests.servers import ClusterServers, Sentinels, Server, running
 
@@ -27,10 +29,10 @@ COMMIT = sha1(files("service.store").joinpath("commit.lua").read_bytes(), usedfo
 
 @dataclass(frozen=True)
 class Trial:
-    """One thing that goes wrong. `hurt` returns when all is as before, or will be by itself."""
+    """One thing that goes wrong. `hurt` is told a table that is played at, and returns when all is, or will be, well."""
 
     name: str
-    hurt: Callable[[], Awaitable[Any]]
+    hurt: Callable[[str], Awaitable[Any]]
     back_within_s: float
     is_felt: bool = True
     """Some requests are refused, or their connections break."""
@@ -67,23 +69,23 @@ async def alone(folder: Path) -> AsyncIterator[Setting]:
         await in_thread(service.start)
         await in_thread(lambda: until(lambda: listening(service) == WORKERS, START_S))
 
-    async def kill_workers() -> None:
+    async def kill_workers(_: str) -> None:
         """Each once: the server ends for good where the same one dies twice within six seconds."""
         for pid in [pid for pid in service.workers() if "spawn_main" in command(pid)]:
             os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(HOLD_S / 2)
             await in_thread(lambda: until(lambda: listening(service) == WORKERS, START_S))
 
-    async def kill_service() -> None:
+    async def kill_service(_: str) -> None:
         await in_thread(service.kill)
         await start()
 
-    async def kill_redis() -> None:
+    async def kill_redis(_: str) -> None:
         for _ in range(2):
             os.kill(await in_thread(lambda: redis_pid(service)), signal.SIGKILL)
             await asyncio.sleep(HOLD_S / 2)
 
-    async def fill_disk() -> None:
+    async def fill_disk(_: str) -> None:
         """No file may grow any more. The server ends rather than say yes to what it cannot write, and tries again."""
         pid = await in_thread(lambda: redis_pid(service))
         for each in (pid, service.pid):
@@ -127,7 +129,7 @@ def redis_pid(service: Service) -> int:
 
 @asynccontextmanager
 async def behind_a_line(folder: Path) -> AsyncIterator[Setting]:
-    server = Server(folder / "redis", unixsocket=str(folder / "redis.sock"), appendfsync="everysec")
+    server = Server(folder / "redis", unixsocket=str(folder / "redis.sock"), appendfsync="always")
     proxy = Proxy(str(folder / "redis.sock"))
     with running(server):
         async with proxy.listening() as url:
@@ -140,7 +142,7 @@ async def behind_a_line(folder: Path) -> AsyncIterator[Setting]:
 
 
 def _of_the_line(proxy: Proxy) -> list[Trial]:
-    async def lose_replies() -> None:
+    async def lose_replies(_: str) -> None:
         for closes in (True, False):
             proxy.lose(COMMIT, 20, closes=closes)
             async with asyncio.timeout(20):
@@ -148,12 +150,12 @@ def _of_the_line(proxy: Proxy) -> list[Trial]:
                     await asyncio.sleep(POLL_S)
         proxy.mend()
 
-    async def be_slow() -> None:
+    async def be_slow(_: str) -> None:
         proxy.delay_s = 0.15
         await asyncio.sleep(HOLD_S)
         proxy.mend()
 
-    async def refuse() -> None:
+    async def refuse(_: str) -> None:
         proxy.refuses = True
         await proxy.hang_up()
         await asyncio.sleep(HOLD_S)
@@ -167,30 +169,31 @@ def _of_the_line(proxy: Proxy) -> list[Trial]:
 
 
 def _of_the_server(server: Server) -> list[Trial]:
-    async def stop() -> None:
+    async def stop(_: str) -> None:
         server.signal(signal.SIGSTOP)
         await asyncio.sleep(HOLD_S + 1)
         server.signal(signal.SIGCONT)
 
-    async def fill_memory() -> None:
+    async def fill_memory(_: str) -> None:
         await config("maxmemory", 1, 0)
 
-    async def refuse_writes() -> None:
+    async def refuse_writes(_: str) -> None:
         await ask("REPLICAOF", "127.0.0.1", "1")
         await asyncio.sleep(HOLD_S)
         await ask("REPLICAOF", "NO", "ONE")
 
-    async def fill_disk() -> None:
+    async def fill_disk(_: str) -> None:
+        await ask("CONFIG", "SET", "appendfsync", "everysec")  # with "always" it would end
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (4_096, UNLIMITED))
         await asyncio.sleep(HOLD_S + 1)
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (UNLIMITED, UNLIMITED))
 
-    async def forget_scripts() -> None:
+    async def forget_scripts(_: str) -> None:
         for _ in range(5):
             await ask("SCRIPT", "FLUSH")
             await asyncio.sleep(HOLD_S / 5)
 
-    async def restart() -> None:
+    async def restart(_: str) -> None:
         await in_thread(server.kill)
         await asyncio.sleep(HOLD_S / 2)
         await in_thread(server.start)
@@ -223,13 +226,13 @@ async def watched(folder: Path) -> AsyncIterator[Setting]:
     with servers.running():
         service = started(folder / "watched", REDIS_URL=servers.url)
 
-        async def kill_master() -> None:
+        async def kill_master(_: str) -> None:
             old, new = servers.master(), servers.replica()
             old.kill()
             await in_thread(lambda: until(lambda: servers.master() is new, 20))
             old.start()
 
-        async def stop_master() -> None:
+        async def stop_master(_: str) -> None:
             await in_thread(lambda: until(servers.is_whole, 40))
             old, new = servers.master(), servers.replica()
             servers.watchers[0].signal(signal.SIGSTOP)
@@ -259,10 +262,11 @@ async def clustered(folder: Path) -> AsyncIterator[Setting]:
     with servers.running():
         service = started(folder / "clustered", REDIS_URL=servers.url)
 
-        async def kill_master() -> None:
-            dead = servers.owner(0)
+        async def kill_master(table: str) -> None:
+            slot = key_slot(keys.session(table).encode())
+            dead = servers.owner(slot)
             dead.kill()
-            await in_thread(lambda: until(lambda: servers.owner(0) is not dead, 20))
+            await in_thread(lambda: until(lambda: servers.owner(slot) is not dead, 20))
             dead.start()
 
         try:
