@@ -11,6 +11,7 @@ from msgspec import Struct
 from service.api.room import Room
 from service.errors import Unauthorized
 from service.store.connection import StoreUnavailable
+from service.store.live import Gone
 from service.store.log import Entry, Expired
 
 HEADERS = [
@@ -20,6 +21,8 @@ HEADERS = [
     (b"vary", b"Accept, Accept-Language"),
 ]
 SIGN_OF_LIFE = b": \n\n"
+# Comments, the last thing that is sent: afterwards both are answered 401, which does not tell them apart.
+REVOKED, CLOSED = b": revoked\n\n", b": gone\n\n"
 CANCEL_AGAIN_S = 0.05
 
 # Events after which the follower's own token may be gone.
@@ -82,7 +85,11 @@ class EventStream:
             last = await self._last_event()
             body = framed(last, msgspec.json.encode(Reset(last_event=last)))
             await send({"type": "http.response.body", "body": body, "more_body": True})
-        except (Unauthorized, StoreUnavailable):
+        except Unauthorized:
+            await send({"type": "http.response.body", "body": REVOKED, "more_body": True})
+        except Gone:
+            await send({"type": "http.response.body", "body": CLOSED, "more_body": True})
+        except StoreUnavailable:
             return
         finally:
             await self._follow.aclose()  # type: ignore[attr-defined]

@@ -27,6 +27,10 @@ GONE = b"gone"
 log = logging.getLogger("emberdice")
 
 
+class Gone(Exception):
+    """The session was deleted."""
+
+
 @dataclass
 class Channel:
     """One session that is followed. `recent` holds its newest entries, each once for all followers."""
@@ -84,9 +88,9 @@ class Live:
             await self._redis.aclose()
 
     async def follow(self, session: str, cursor: int) -> AsyncIterator[list[Entry]]:
-        """Entries after the cursor as they come; an empty list as a sign of life. Raises Expired, StoreUnavailable.
+        """Entries after the cursor as they come; an empty list as a sign of life. Raises Expired, Gone, StoreUnavailable.
 
-        Ends when the session is deleted or the service stops.
+        Ends when the service stops.
         """
         if self._closing.is_set():
             return
@@ -110,6 +114,8 @@ class Live:
                         await news.wait()
                 if news is channel.news:
                     yield []
+            if channel.gone:
+                raise Gone
         finally:
             await self._leave(channel)
 

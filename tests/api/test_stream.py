@@ -261,7 +261,7 @@ async def test_events_after_the_revocation_are_not_sent_with_it():
 
     sent = []
     await EventStream(follow(), lambda entry: b"{}", revoked, revoked, Room(0, 0))({}, asyncio.Event().wait, send)
-    assert sent == [None, b": \n\n", b""]
+    assert sent == [None, b": \n\n", b": revoked\n\n", b""]
 
 
 async def test_a_deleted_session_ends_all_streams(table):
@@ -270,6 +270,15 @@ async def test_a_deleted_session_ends_all_streams(table):
         listeners = [await stack.enter_async_context(Listener(table, by)) for by in ("gm", "player", "overlay")]
         assert (await table.ask("DELETE ")).status_code == 200
         assert [await each.rest() for each in listeners] == [[], [], []]
+
+
+@pytest.mark.parametrize(("ended", "said"), [("token", ": revoked\n\n"), ("session", ": gone\n\n")])
+async def test_the_last_words_say_which_of_the_two_is_gone(table, ended, said):
+    minted = await table.mint("overlay", "observer")
+    async with Listener(table, "overlay") as listener:
+        assert await listener.part() == ": \n\n"
+        await table.ask(f"DELETE /tokens/{minted['id']}" if ended == "token" else "DELETE ")
+        assert [await listener.part() for _ in range(3)] == [said, None, None]
 
 
 async def test_the_end_of_the_service_ends_all_streams(redis_url):

@@ -235,7 +235,7 @@ def test_a_revoked_token_is_said_in_words(reader, table):
     reader.opens(table.page(minted["token"], lang="fr"))
     table.ask(f"DELETE /tokens/{minted['id']}")
     reader.expected = NETWORK
-    assert "révoqué" in reader.notice()
+    assert reader.notice() == "Ce jeton a été révoqué. Demandez-en un autre à votre MJ."
     assert reader.texts("#table") == []
 
 
@@ -243,7 +243,7 @@ def test_a_table_that_is_gone_is_said_in_words(reader, table):
     reader.opens(table.page(lang="fr"))
     table.ask("DELETE ")
     reader.expected = NETWORK
-    assert "n’existe plus" in reader.notice()
+    assert reader.notice() == "Cette table n’existe plus\u202f: elle a été fermée."
     assert reader.texts("#table") == []
 
 
