@@ -21,7 +21,7 @@ MENTION = re.compile(r"@(?=\S)")
 ROLL20_MARKS = re.compile(r"[^\w\s,.;+→·…’«»—–-]|_", re.ASCII)
 SLACK_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 SLACK_SPEAKS = re.compile(r"(?P<entity>[&<>])|(?P<format>[*_~`＊＿～｀]+)|[@#:](?=\S)|(?<=\w)\.(?=[^\W\d_])")
-SLACK_QUOTE = re.compile(r"^(\s*)(?=&gt;|＞)")
+SLACK_QUOTE = re.compile(r"^(\s*)(?=&gt;|＞)", re.MULTILINE)
 SOFT_HYPHEN = "\u00ad"
 
 

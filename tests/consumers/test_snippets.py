@@ -7,10 +7,13 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -57,8 +60,8 @@ def sitting(service):
     return Sitting(service.address)
 
 
-class Line:
-    """Takes one connection after another to the service; hangs up on the first so many, once the service has answered."""
+class Line(ThreadingHTTPServer):
+    """A line to the service that hangs up on the first so many, once the service has answered."""
 
     def __init__(self, address, *, loses=0):
         line, self.loses, self.asked = self, loses, []
@@ -80,16 +83,7 @@ class Line:
             def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(("127.0.0.1", 0), Handler)
 
 
 # A shell.
@@ -134,8 +128,8 @@ def test_a_shell_takes_any_name_and_shows_no_token(sitting):
 
 def test_a_shell_throws_once_over_a_bad_line(service):
     sitting = Sitting(service.address)
-    with Line(service.address, loses=1) as line:
-        said = shell(sitting, "draw Zoé", EMBERDICE_URL=line.address)
+    with serving(line := Line(service.address, loses=1)) as address:
+        said = shell(sitting, "draw Zoé", EMBERDICE_URL=address)
     assert said.startswith("1 card drawn for Zoé: ")
     assert len(line.asked) == 2
     assert len(set(line.asked)) == 1
@@ -154,17 +148,23 @@ def module(name):
     return made
 
 
+@contextmanager
+def serving(server):
+    """Its address, while it serves."""
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @pytest.fixture
 def relay(sitting, monkeypatch):
     for name, value in {**sitting.environ, "SLACK_SIGNING_SECRET": SECRET}.items():
         monkeypatch.setenv(name, value)
-    made = module("slack_relay")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), made.Relay)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    made.address = f"http://127.0.0.1:{server.server_port}"
-    yield made
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), module("slack_relay").Relay)) as address:
+        yield address
 
 
 def command(relay, command, text, *, secret=SECRET, when=None, **more):
@@ -190,7 +190,7 @@ def command(relay, command, text, *, secret=SECRET, when=None, **more):
         "X-Slack-Request-Timestamp": when,
         "X-Slack-Signature": signature,
     }
-    return httpx.post(relay.address, content=body, headers=headers, timeout=3)
+    return httpx.post(relay, content=body, headers=headers, timeout=3)
 
 
 def test_slack(relay):
@@ -218,8 +218,51 @@ def test_slack_shows_the_same_dice_for_the_same_trigger(relay):
 def test_only_slack_is_answered(relay):
     assert command(relay, "/roll", "Zoé 4", secret="another").status_code == 401
     assert command(relay, "/roll", "Zoé 4", when=1_531_420_618).status_code == 401
-    assert httpx.post(relay.address, data={"command": "/roll"}).status_code == 401
-    assert httpx.get(relay.address, params={"ssl_check": "1"}).status_code == 200
+    assert httpx.post(relay, data={"command": "/roll"}).status_code == 401
+    assert httpx.get(relay, params={"ssl_check": "1"}).status_code == 200
+
+
+# Telegram.
+
+
+@pytest.fixture
+def hook(sitting, monkeypatch):
+    for name, value in {**sitting.environ, "TELEGRAM_SECRET": SECRET}.items():
+        monkeypatch.setenv(name, value)
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), module("telegram_hook").Hook)) as address:
+        yield address
+
+
+UPDATES = count(1)
+
+
+def update(hook, text, *, number=None, secret=SECRET):
+    """As Telegram sends a message to a bot's webhook."""
+    sender = {"id": 1111111, "is_bot": False, "first_name": "<b>Zoé</b>", "language_code": "fr"}
+    message = {"message_id": 1365, "from": sender, "chat": {"id": -100123, "type": "supergroup"}, "date": 1441645532}
+    entities = [{"type": "bot_command", "offset": 0, "length": len(text.split(" ")[0])}]
+    told = {"update_id": number or next(UPDATES), "message": {**message, "text": text, "entities": entities}}
+    return httpx.post(hook, json=told, headers={"X-Telegram-Bot-Api-Secret-Token": secret})
+
+
+def test_telegram(hook):
+    answer = update(hook, "/roll@ember_bot 4 difficile").json()
+    assert (answer["method"], answer["chat_id"]) == ("sendMessage", -100123)
+    assert "parse_mode" not in answer
+    assert answer["text"].startswith("<b>Zoé</b> — ")
+    assert "(Hard asks for 3)" in answer["text"]
+    for text, begins in (("/draw Zoé", "1 card drawn for Zoé"), ("/cards ZOE", ""), ("/timers zoe", "Treat damage")):
+        said = update(hook, text).json()["text"]
+        assert said.startswith(begins)
+        assert 1 <= len(said) <= 4_096
+    assert "base" in update(hook, "/roll 99").json()["text"]
+    assert update(hook, "good evening").content == update(hook, "/start").content == b""
+    assert update(hook, "/roll 4", secret="another").status_code == 401
+
+
+def test_telegram_sends_an_update_again_and_sees_the_same_dice(hook):
+    first, again = (update(hook, "/roll 6", number=999_999) for _ in range(2))
+    assert first.json() == again.json()
 
 
 # Matrix.
@@ -249,16 +292,13 @@ class Homeserver(ThreadingHTTPServer):
 
 
 def test_matrix(sitting):
-    homeserver = Homeserver()
-    threading.Thread(target=homeserver.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    matrix = {"MATRIX_URL": f"http://127.0.0.1:{homeserver.server_port}", "MATRIX_TOKEN": "syt_x", "EMBERDICE_KEY": "k-1"}
-    environ = {**os.environ, **sitting.environ, **matrix}
-    line = [tool("python3"), "matrix.py", "!room:example.org", "roll", "base=4", "label=<b>@Zoé"]
-    for _ in range(2):
-        subprocess.run(line, cwd=FOLDER, env=environ, check=True)
-    subprocess.run([*line[:4], "base=99"], cwd=FOLDER, env={**environ, "EMBERDICE_KEY": "k-2"}, check=True)
-    homeserver.shutdown()
-    homeserver.server_close()
+    line = [sys.executable, "matrix.py", "!room:example.org", "roll", "base=4", "label=<b>@Zoé"]
+    with serving(homeserver := Homeserver()) as address:
+        matrix = {"MATRIX_URL": address, "MATRIX_TOKEN": "syt_x", "EMBERDICE_KEY": "k-1"}
+        environ = {**os.environ, **sitting.environ, **matrix}
+        for _ in range(2):
+            subprocess.run(line, cwd=FOLDER, env=environ, check=True)
+        subprocess.run([*line[:4], "base=99"], cwd=FOLDER, env={**environ, "EMBERDICE_KEY": "k-2"}, check=True)
     rolled, refused = homeserver.messages.values()
     path = "/_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"
     assert list(homeserver.messages) == [f"{path}k-1", f"{path}k-2"]

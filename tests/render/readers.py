@@ -15,8 +15,8 @@ COMMONMARK, EVERYTHING = MarkdownIt("commonmark"), MarkdownIt("js-default", {"li
 
 
 def plain(text):
-    """The text as it compares: what was put in to keep marks apart cannot be seen."""
-    return text.replace(ZERO_WIDTH, "").replace("\u00ad", "").strip()
+    """The text as it compares: what was put in to keep marks apart cannot be seen, and lines may be joined."""
+    return re.sub(r"\s*\n\s*", " ", text.replace(ZERO_WIDTH, "").replace("\u00ad", "")).strip()
 
 
 def no_mention(text):
@@ -28,8 +28,8 @@ def commonmark(written, parser=COMMONMARK):
     tokens = parser.parse(written)
     assert [token.type for token in tokens] == (["paragraph_open", "inline", "paragraph_close"] if written else [])
     inside = tokens[1].children if tokens else []
-    assert {token.type for token in inside} <= {"text", "text_special"}, inside
-    read = "".join(token.content for token in inside)
+    assert {token.type for token in inside} <= {"text", "text_special", "softbreak"}, inside
+    read = "".join("\n" if token.type == "softbreak" else token.content for token in inside)
     no_mention(read)
     return plain(read)
 
@@ -53,7 +53,7 @@ def discord(written):
         assert token, f"a mark is live: {written[at:]!r}"
         read += token["escaped"] or token["text"]
         at = token.end()
-    assert not re.match(r"\s*(?:[-+]|\d+\.)\s", written), written
+    assert not re.search(r"^\s*(?:[-+]|\d+\.)\s", written, re.MULTILINE), written
     no_mention(read)
     return plain(read)
 
@@ -121,7 +121,7 @@ def slack(written):
         read += said
         at = token.end()
     no_mention(live)
-    assert not re.match(r"\s*[>＞]", live), live
+    assert not re.search(r"^\s*[>＞]", live, re.MULTILINE), live
     assert not re.search(r":[^\s:\u200b]+:|#(?=[^\s\u200b])|://|\bwww\.(?=\w)|\w\.[^\W\d_]", live), live
     return plain(read)
 

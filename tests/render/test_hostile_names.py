@@ -58,8 +58,8 @@ async def test_a_character(token_and_table, name):
     who, shown = added.json()["id"], spelt("name", name)
     answer = await said(table, f"POST /characters/{who}/sixd6/rolls", {"base": 2, "red": 1, "faces": [5, 2, 3]})
     assert answer["text"].startswith(shown)
-    status = await said(table, f"GET /characters/{who}")
-    assert shown in status["text"]
+    log = await said(table, "GET /events", limit=2, order="desc")
+    assert [line.startswith(shown) for line in log["text"].splitlines()] == [True, True]
     assert (await table.ask(f"DELETE /characters/{who}")).status_code == 200
 
 
