@@ -44,6 +44,25 @@ def test_every_variable_is_read(name):
     assert msgspec.to_builtins(read({name: text})) == {**DEFAULTS, name: value}
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "rediss://user:password@dice.example:6379/0?ssl_ca_certs=/etc/ca.pem",
+        "unix:///run/redis.sock",
+        "redis+sentinel://one:26379,two:26379/dice",
+        "rediss+sentinel://user:p%40ss@[::1]:26379,two/dice/3?sentinel_password=secret",
+        "redis+cluster://one:6379,two:6379,three:6379",
+        "rediss+cluster://:password@one/0?ssl_cert_reqs=none",
+    ],
+)
+def test_a_redis_is_one_server_or_a_master_that_sentinels_know_or_a_cluster(url):
+    assert read({"REDIS_URL": url}).redis_url == url
+
+
+def test_a_refused_address_does_not_say_its_password():
+    assert "secret" not in refusal(REDIS_URL="redis+cluster://user:secret@one:6379/1")
+
+
 def test_only_what_other_software_sets_too_goes_without_our_prefix():
     plain = {"HOST", "PORT", "WORKERS", "REDIS_URL", "DATA_DIR", "PUBLIC_URL"}
     assert {name for name in DEFAULTS if not name.startswith("EMBERDICE_")} == plain
@@ -81,6 +100,14 @@ def test_a_switch_is_true_or_false(name, value):
         ("PUBLIC_URL", "https://dice.example/"),
         ("PUBLIC_URL", "https://dice.example/a?b"),
         ("REDIS_URL", "dice.example:6379"),
+        ("REDIS_URL", "redis+sentinel://one:26379,two:26379"),
+        ("REDIS_URL", "redis+sentinel:///dice"),
+        ("REDIS_URL", "redis+sentinel://one,/dice"),
+        ("REDIS_URL", "redis+sentinel://one/dice/zero"),
+        ("REDIS_URL", "redis+cluster://one:6379,"),
+        ("REDIS_URL", "redis+cluster://one:6379/1"),
+        ("REDIS_URL", "redis+magic://one:6379"),
+        ("REDIS_URL", "http://one:6379"),
         ("PORT", "8000.0"),
         ("PORT", "8e3"),
         ("EMBERDICE_CORS_ORIGINS", "https://table.example/"),
@@ -100,7 +127,7 @@ def test_a_variable_of_ours_that_is_no_setting_is_refused(name):
     assert refusal(**{name: "1"}) == f"{name} is not a setting; the README lists them all"
 
 
-@pytest.mark.parametrize(("name", "value"), [("PORT", "many"), ("EMBERDICE_SPEED", "9")])
+@pytest.mark.parametrize(("name", "value"), [("PORT", "many"), ("EMBERDICE_SPEED", "9"), ("REDIS_URL", "redis://a?b=c")])
 def test_the_service_does_not_start_with_a_wrong_setting(name, value, tmp_path):
     environ = {**os.environ, "DATA_DIR": str(tmp_path / "data"), name: value}
     ran = subprocess.run(

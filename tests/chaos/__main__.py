@@ -62,7 +62,7 @@ def longest_gap_s(load: Load, since_s: float) -> float:
     """The longest time in which no step of a table was acknowledged, over all tables."""
     gaps = [0.0]
     for each in load.ledgers:
-        times = [at for at in each.acknowledged_s if at > since_s - 1]
+        times = [at for at in each.acknowledged_s if since_s - 1 < at < load.stopped_s]
         gaps += [later - earlier for earlier, later in pairwise(times)]
     return max(gaps)
 

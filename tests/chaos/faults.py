@@ -241,6 +241,7 @@ async def watched(folder: Path) -> AsyncIterator[Setting]:
             await in_thread(lambda: until(lambda: servers.master() is new, 20))
             old.signal(signal.SIGCONT)
             servers.watchers[-1].signal(signal.SIGCONT)
+            await in_thread(lambda: until(servers.is_whole, 40))
 
         try:
             await in_thread(service.start)

@@ -22,6 +22,7 @@ class Load:
     ledgers: list[Ledger] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     playing: bool = True
+    stopped_s: float = 0.0
 
     @asynccontextmanager
     async def running(self):
@@ -31,7 +32,7 @@ class Load:
         players = [asyncio.create_task(self._play(each, n)) for each in self.ledgers for n in range(PLAYERS)]
         try:
             yield self
-            self.playing = False
+            self.playing, self.stopped_s = False, time.monotonic()
             async with asyncio.timeout(GIVE_UP_S):
                 await asyncio.gather(*players)
                 await self._heard_all()
