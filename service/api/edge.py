@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from service.addresses import Proxies
-from service.api.answers import without_tokens
+from service.api.answers import TOKEN, without_tokens
 from service.api.problems import Refusal
 from service.metrics import Metrics
 from service.settings import Settings
@@ -38,10 +38,14 @@ ALLOWED_HEADERS = (
     b"Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, "
     b"If-Match, If-None-Match, Last-Event-ID, X-Request-Id"
 )
-SAFE: list[Header] = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+SAFE: list[Header] = [
+    (b"server", b"emberdice"),  # else the server names its own software
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+]
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-ODD_PATH = re.compile(r"[\x00-\x1f\x7f\ufffd]|(?:^|/)\.{1,2}(?:/|$)")
+ODD_PATH = re.compile(r"[\x00-\x1f\x7f\ufffd]|//|(?:^|/)\.{1,2}(?:/|$)")
 
 access = logging.getLogger("emberdice.access")
 faults = logging.getLogger("emberdice")
@@ -121,11 +125,11 @@ class Edge:
 
 
 def timely(receive: Receive) -> Receive:
-    """Raises the refusal of a body that takes too long."""
-    ends_s, complete = time.monotonic() + BODY_S, False
+    """Raises the refusal of a body that takes too long, or whose sender leaves before its end."""
+    ends_s, complete, came = time.monotonic() + BODY_S, False, 0
 
     async def receiving() -> Message:
-        nonlocal complete
+        nonlocal complete, came
         if complete:
             return await receive()
         try:
@@ -133,6 +137,9 @@ def timely(receive: Receive) -> Receive:
                 message = await receive()
         except TimeoutError:
             raise Refusal("body-too-slow", headers={"Connection": "close"}, seconds=BODY_S) from None
+        if message["type"] == "http.disconnect":
+            raise Refusal("malformed-body", members={"position": came}, position=came)
+        came += len(message.get("body", b""))
         complete = not message.get("more_body")
         return message
 
@@ -147,6 +154,8 @@ def _operation(scope: Scope) -> str:
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:
     given = headers.get(b"x-request-id", b"")
+    if TOKEN.search(given.decode("latin-1")):  # it would be logged
+        given = b""
     return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8).encode()
 
 
