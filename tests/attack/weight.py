@@ -53,7 +53,8 @@ def bodies(target: Target) -> Findings:
         target, "a form of 200,000 members", "POST", "/v1/sixd6/rolls", content=b"&a=1" * 200_000, headers=FORM
     )
     for path, size in (("/v1/sixd6/rolls", 2 << 20), ("/v1/sessions", 9 << 20)):
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+        told = f"Host: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {size}"
+        head = f"POST {path} HTTP/1.1\r\n{told}\r\n\r\n"
         if (status := status_of(target.raw(head.encode() + b" " * size, 2))) not in (413, 0):
             yield f"{size >> 20} MB to {path}: {status}"
     zipped = target.ask("POST", "/v1/sixd6/rolls", content=b"\x1f\x8b\x08", headers={**JSON, "Content-Encoding": "gzip"})
