@@ -319,7 +319,10 @@ async def test_an_evening(place):
     assert readers.discord(rolled["content"])
 
 
-async def test_every_message_calls_nobody(place):
+async def test_every_message_calls_nobody_and_fits(place):
+    await use(place, "draw", [option("character", "zoe"), option("count", 20), option("deck", "light")])
+    (longest,) = await use(place, "cards", [])
+    assert longest["content"].endswith("…")
     assert all(message["allowed_mentions"] == {"parse": []} for message in place.messages.values())
     assert all(len(message["content"]) <= 2_000 for message in place.messages.values())
 

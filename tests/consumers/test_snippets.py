@@ -298,16 +298,20 @@ def test_matrix(sitting):
         environ = {**os.environ, **sitting.environ, **matrix}
         for _ in range(2):
             subprocess.run(line, cwd=FOLDER, env=environ, check=True)
-        subprocess.run([*line[:4], "base=99"], cwd=FOLDER, env={**environ, "EMBERDICE_KEY": "k-2"}, check=True)
-    rolled, refused = homeserver.messages.values()
+        for number, asked in enumerate(("roll base=99", "timers character=Zoé", "draw character=Zoé"), start=2):
+            told = {**environ, "EMBERDICE_KEY": f"k-{number}"}
+            subprocess.run([*line[:3], *asked.split()], cwd=FOLDER, env=told, check=True)
+    rolled, refused, timers, drawn = homeserver.messages.values()
     path = "/_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"
-    assert list(homeserver.messages) == [f"{path}k-1", f"{path}k-2"]
+    assert list(homeserver.messages) == [f"{path}k-{number}" for number in range(1, 5)]
     assert homeserver.authorised == {"Bearer syt_x"}
     assert rolled["body"].startswith("<b>@Zoé — ")
     assert readers.paragraph(rolled["formatted_body"]) == rolled["body"]
     assert rolled["m.mentions"] == {}
     assert "formatted_body" not in refused
     assert "base" in refused["body"]
+    assert timers["formatted_body"].startswith("<p>Treat damage: ")
+    assert drawn["formatted_body"].startswith("<p>1 card drawn for Zoé: ")
 
 
 # Tabletop Simulator: its script in a real Lua, its WebRequest and its chat stood in for.
