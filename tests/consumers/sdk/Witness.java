@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import emberdice.ApiClient;
 import emberdice.ApiException;
 import emberdice.api.TableApi;
@@ -12,6 +13,9 @@ public class Witness {
     public static void main(String[] arguments) throws Exception {
         ApiClient client = new ApiClient();
         client.updateBaseUri(arguments[0]);
+        // This client tells a roll and its public form apart by the members that the other does not know.
+        client.setObjectMapper(ApiClient.createDefaultObjectMapper()
+                .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES));
         OpenRequest friday = new OpenRequest().name("Friday").addCharactersItem("Zoé");
         OpenedSession opened = new TableApi(client).openSession(null, null, null, null, null, null, friday);
 

@@ -73,6 +73,8 @@ async function wait(service: Emberdice): Promise<void> {
   console.log("systems", ...systems.map((system) => system.id));
   const busy = await service.healthReady().catch((refused: unknown) => refused);
   if (busy instanceof Refused) console.log(busy.code, title(busy.retryAfterS === 3600));
+  const lost = await service.openSession({ lang: "fr", body: {} }).catch((error: unknown) => error);
+  if (lost instanceof TypeError) console.log("lost");
 }
 
 /** As Python prints it. */

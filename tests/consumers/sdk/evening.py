@@ -6,6 +6,7 @@
 import sys
 from itertools import takewhile
 
+import httpx
 from emberdice_client import Emberdice, LogExpired, Patience, Refused, Table
 from emberdice_client.models import (
     Aptitudes,
@@ -50,8 +51,9 @@ def play(table: Table) -> None:
     try:
         zoe.heal("zoe", body=HealingRequest(care="treat_damage", base=3))
     except Refused as refused:
-        assert isinstance(refused.problem, HealingCooldownProblem)
-        print(refused.code, refused.problem.care, 7100 < refused.problem.next_roll.remaining_seconds <= 7200)
+        problem = refused.problem
+        assert isinstance(problem, HealingCooldownProblem)
+        print(problem.code, problem.care, 7100 < problem.next_roll.remaining_seconds <= 7200)
 
     exhaust(zoe)
     table.discard_cards(body=DiscardRequest(all_=True))
@@ -64,8 +66,9 @@ def exhaust(zoe: Table) -> None:
         try:
             drawn = zoe.draw_cards("light", body=DrawRequest(count=10, character="zoe"))
         except Refused as refused:
-            assert isinstance(refused.problem, DeckExhaustedProblem)
-            print(refused.code, refused.problem.wanted, refused.problem.left)
+            problem = refused.problem
+            assert isinstance(problem, DeckExhaustedProblem)
+            print(problem.code, problem.wanted, problem.left)
         else:
             print(drawn.text.partition(":")[0])
 
@@ -82,12 +85,16 @@ def listen(table: Table) -> None:
 
 
 def wait(service: Emberdice) -> None:
-    """Out a second, but not an hour."""
+    """Out a second, but not an hour. A table is not opened again: its tokens would be unknown."""
     print("systems", *(system.id for system in service.systems(include=["markdown", "html"]).systems))
     try:
         service.health_ready()
     except Refused as refused:
         print(refused.code, refused.retry_after_s == 3600)
+    try:
+        service.open_session(lang="fr", body=OpenRequest())
+    except httpx.TransportError:
+        print("lost")
 
 
 with Emberdice(sys.argv[1], patience=Patience(first_wait_s=0.01)) as emberdice:

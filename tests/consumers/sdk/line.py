@@ -13,15 +13,16 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 EXAMPLES = json.loads((ROOT / "openapi" / "openapi.json").read_text("utf-8"))["components"]["examples"]
 OPENING = "/v1/sessions"
+LOST_OPENING = "POST /v1/sessions?lang=fr"
 EXPIRED = "expired"
 RESET = b'id: 99\ndata: {"type":"reset","last_event":"99"}\n\n'
 
 
 class BadLine:
-    """Loses the first answer to each request that may be repeated, and cuts each stream after its first events.
+    """Loses the first answer to each request but the opening of a table, and cuts each stream after its first events.
 
-    A request is the same again under the same key or, without one, the same line. Systems are asked for twice, as the line is busy
-    for a second; for readiness it is busy for an hour.
+    A request is the same again under the same key or, without one, the same line. It is busy for a second when systems are
+    asked for, and for an hour when it is asked whether the service is ready.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -67,7 +68,7 @@ class _Request(BaseHTTPRequestHandler):
         elif self.headers["Last-Event-ID"] == EXPIRED:
             self._answer(200, [("Content-Type", "text/event-stream")], RESET)
         else:
-            self._ask(self.line.loses(self.command, path, self.headers["Idempotency-Key"]))
+            self._ask(self.line.loses(self.command, self.path, self.headers["Idempotency-Key"]))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815
 

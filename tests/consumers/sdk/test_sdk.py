@@ -1,4 +1,4 @@
-"""What the generators make of the contract: packages whose types hold, whose names say something, and that play an evening."""
+"""What the generators make of the contract: packages whose types hold, with speaking names, that play an evening."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from openapi.sdk import generate
 from tests.consumers.sdk.conftest import NODE_MODULES, program
-from tests.consumers.sdk.line import BadLine
+from tests.consumers.sdk.line import LOST_OPENING, BadLine
 
 CONTRACT = json.loads(generate.CONTRACT.read_text("utf-8"))
 VAGUE = re.compile(r"OneOf|AnyOf|AllOf|InlineObject|InlineResponse|Inner\b|V1[A-Z]|Type_?\d|_type_\d|\d+$")
@@ -31,6 +31,7 @@ EVENING = [
     "What followed event expired is partly forgotten. Read the table's state, then go on after event 99.",
     "systems sixd6 burn2d6",
     "busy True",
+    "lost",
 ]
 SHORT_EVENING = [
     "roll success 1",
@@ -61,15 +62,21 @@ def test_an_evening_over_a_bad_line_happens_exactly_once(name, printed, repeated
     with line.listening() as address:
         assert run(name, address) == printed
     assert line.replayed == repeated
+    assert line.lost[LOST_OPENING] == (printed is EVENING)
     assert line.cut >= 1
 
 
 def test_the_types_of_the_python_package_hold(sdk, programs):
     cache = sdk / ".mypy_cache"
     strict = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}"]
-    told = {"cwd": sdk / "python", "capture_output": True, "text": True, "check": False}
-    package = subprocess.run([*strict, "emberdice_client", *programs.glob("*.py")], **told)
-    assert package.returncode == 0, package.stdout
+    checked = subprocess.run(
+        [*strict, "emberdice_client", *programs.glob("*.py")],
+        cwd=sdk / "python",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
 
 
 def test_the_types_of_the_typescript_package_hold(programs):

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 # The generator's own jar brings the library that its Java client reads JSON with.
 JAR = Path(openapi_generator_cli.__file__).with_name("openapi-generator.jar")
 QUICK = "-XX:TieredStopAtLevel=1"
-WRITTEN = "apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false,skipFormModel=false"
+WRITTEN = "apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false"
 CALLED = "openApiNullable=false,apiPackage=emberdice.api,modelPackage=emberdice.model,invokerPackage=emberdice"
 GENERATED = 'package javax.annotation; public @interface Generated { String[] value(); String comments() default ""; }'
 
@@ -40,8 +40,14 @@ def sources(tmp_path_factory):
 
 
 def mended(text):
-    """This generator asks for the class of a list by its whole type, which is no Java."""
-    return re.sub(r"getList<\w+>\(\)", "getList()", re.sub(r"\bList<\w+>\.class", "List.class", text))
+    """This generator asks for the class of a list by its whole type, and imports the forms that it leaves out."""
+    for wrong, right in (
+        (r"\bList<\w+>\.class", "List.class"),
+        (r"\bgetList<\w+>\(\)", "getList()"),
+        (r"(?m)^import emberdice\.model\.\w+Form;$", ""),
+    ):
+        text = re.sub(wrong, right, text)
+    return text
 
 
 def test_its_client_compiles_and_rolls_at_a_table(sources, service, tmp_path):
