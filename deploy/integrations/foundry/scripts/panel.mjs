@@ -74,7 +74,7 @@ export class Panel extends Window {
     const following = (this.#following = new AbortController());
     const refresh = foundry.utils.debounce(() => this.refresh(), 50);
     const hear = (/** @type {any} */ event) => {
-      if (event.text) this.#last = [event.text, ...this.#last].slice(0, LAST_SHOWN);
+      if (event.text && !event.type.startsWith("token.")) this.#last = [event.text, ...this.#last].slice(0, LAST_SHOWN);
       refresh();
     };
     follow(seat(), { after, hear, signal: following.signal }).catch((error) => {
@@ -91,7 +91,8 @@ export class Panel extends Window {
     });
     window.clearInterval(this.#ticking);
     this.#ticking = window.setInterval(() => this.#tick(), 1000);
-    if (options.isFirstRender) await this.refresh();
+    // Not awaited: it renders again, and Foundry renders a window once at a time.
+    if (options.isFirstRender) void this.refresh();
   }
 
   /** @override @param {any} options */

@@ -15,16 +15,27 @@ class StandInApplication {
     return /** @type {typeof StandInApplication} */ (this.constructor).DEFAULT_OPTIONS;
   }
 
+  /** One after the other: who waits in `_onRender` for another rendering waits for good. */
+  #last = Promise.resolve();
+
   /** @param {any} [told] */
   async render(told = {}) {
+    const before = this.#last;
+    const now = before.then(() => this.#render(told));
+    this.#last = now.catch(() => {});
+    await now;
+    return this;
+  }
+
+  /** @param {any} told */
+  async #render(told) {
     const options = { ...(typeof told === "boolean" ? { force: told } : told), isFirstRender: !this.rendered };
-    if (!this.rendered && !options.force) return this;
+    if (!this.rendered && !options.force) return;
     if (!this.rendered) this.#frame();
     this.rendered = true;
     const result = await this._renderHTML({}, options);
     this._replaceHTML(result, /** @type {HTMLElement} */ (this.element.querySelector(".window-content")), options);
     await this._onRender({}, options);
-    return this;
   }
 
   #frame() {
