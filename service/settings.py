@@ -24,12 +24,12 @@ HOSTS = rf"([^\s/?#]*@)?{HOST}(,{HOST})*"
 SHAPES = {
     "REDIS_URL": (
         re.compile(
-            r"(rediss?|unix)://[^\s+]\S*"
+            r"(rediss?|unix)://([^\s/?#]*@)?[^\s+@][^\s@]*"  # a password with / ? # would be read as host and path
             rf"|rediss?\+sentinel://{HOSTS}/[^\s/?#]+(/[0-9]+)?(\?\S*)?"
             rf"|rediss?\+cluster://{HOSTS}(/0?)?(\?\S*)?"
         ),
         "must look like redis://host:6379/0, rediss://…, unix:///path, redis+sentinel://host:26379,host:26379/master/0 or "
-        "redis+cluster://host:6379,host:6379",
+        "redis+cluster://host:6379,host:6379; in a password, / ? # @ are written %2F %3F %23 %40",
     ),
     "PUBLIC_URL": (re.compile(r"https?://[^\s?#]*[^\s?#/]"), "must be an http(s) address without query or final slash"),
 }
@@ -81,7 +81,8 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def without_password(address: str) -> str:
-    return re.sub(r"//[^/?#]*@", "//…@", address)
+    """Also where it is not well-formed: all that may be a password is left out."""
+    return re.sub(r"^([a-z+]*://)?[\s\S]*@", r"\1…@", address)
 
 
 def _check(name: str, value: str) -> None:
