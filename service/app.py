@@ -126,6 +126,6 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
 
     async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request[Any, Any, Any] = Request(scope, receive, send)  # type: ignore[arg-type]
-        await failures.refused(request, refusal)(scope, receive, send)  # type: ignore[arg-type]
+        await failures.refused(request, refusal)(scope, receive, send)
 
     return Edge(app, settings, metrics, refuse)  # type: ignore[arg-type]

@@ -79,10 +79,23 @@ class Chance(Dice):
 
 
 class SystemDice(Chance):
-    """The operating system's generator, without the bias of a remainder."""
+    """The operating system's generator, without the bias of a remainder. Not to be shared by threads."""
+
+    ASKED_FOR = 256
+    """Bytes; asked for one by one they cost more than all else in a roll."""
+
+    def __init__(self) -> None:
+        self._bytes = iter(b"")
 
     def below(self, end: int) -> int:
-        return secrets.randbelow(end)
+        if end > 256:  # no byte is so large
+            return secrets.randbelow(end)
+        mask = (1 << (end - 1).bit_length()) - 1
+        while True:
+            for byte in self._bytes:
+                if byte & mask < end:
+                    return byte & mask
+            self._bytes = iter(secrets.token_bytes(self.ASKED_FOR))
 
 
 class Tape(Chance):

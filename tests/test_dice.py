@@ -24,16 +24,25 @@ class Rest(Dice):
         return [2 for throw in throws for _ in range(throw.count)]
 
 
-def test_system_dice_ask_the_operating_system_for_each_die_by_its_sides(monkeypatch):
+@pytest.mark.parametrize("end", [1, 2, 3, 6, 8, 10, 12, 43, 200, 256])
+def test_system_dice_make_each_number_of_as_many_bytes_of_the_operating_system(end, monkeypatch):
     asked = []
-    monkeypatch.setattr(secrets, "randbelow", lambda bound: asked.append(bound) or bound - 1)
-    assert SystemDice().throw(DAMAGE, BASE, Throw(10, DieKind.ACTION, 0, 1)) == [8, 6, 6, 6, 10]
-    assert asked == [8, 6, 6, 6, 10]
+    monkeypatch.setattr(secrets, "token_bytes", lambda count: asked.append(count) or bytes(range(256)))
+    dice = SystemDice()
+    numbers = [dice.below(end) for _ in range(end * (256 // (1 << (end - 1).bit_length())))]
+    assert {number: numbers.count(number) for number in range(end)} == dict.fromkeys(range(end), len(numbers) // end)
+    assert asked == [256]
 
 
-def test_the_lowest_face_is_one(monkeypatch):
-    monkeypatch.setattr(secrets, "randbelow", lambda bound: 0)
-    assert SystemDice().throw(BASE) == [1, 1, 1]
+def test_system_dice_throw_each_die_by_its_sides(monkeypatch):
+    monkeypatch.setattr(secrets, "token_bytes", lambda _: bytes([7, 6, 7, 0, 8, 9]))
+    # d8: 7; d6 in three bits: 6 and 7 are no face, 0, 8 & 7 = 0, 9 & 7 = 1
+    assert SystemDice().throw(DAMAGE, BASE) == [8, 1, 1, 2]
+
+
+def test_large_numbers_are_the_operating_systems_own(monkeypatch):
+    monkeypatch.setattr(secrets, "randbelow", lambda end: end - 1)
+    assert SystemDice().below(257) == 256
 
 
 def test_given_faces_are_handed_out_in_their_order_over_all_throws():

@@ -1,6 +1,7 @@
 """What every answer carries beside the facts of its rule."""
 
 import re
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 import regex
@@ -90,9 +91,14 @@ def asking(name: str, asked: type[Struct], *carried: type[Struct], largest_die: 
 
 def with_facts(kind: type[T], facts: Struct, **carried: object) -> T:
     """`facts` again, as an answer."""
-    wanted = set(kind.__struct_fields__)
+    wanted = _members(kind)
     told = {name: getattr(facts, name) for name in facts.__struct_fields__ if name in wanted}
     return kind(**{**told, **{name: value for name, value in carried.items() if name in wanted}})
+
+
+@cache
+def _members(kind: Any) -> frozenset[str]:
+    return frozenset(kind.__struct_fields__)
 
 
 def labelled(sentence: str, label: str | None, words: Words) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from service import logs
 from service.addresses import Proxies
 from service.api.answers import TOKEN, without_tokens
 from service.api.problems import Refusal
@@ -47,7 +48,6 @@ SAFE: list[Header] = [
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ODD_PATH = re.compile(r"[\x00-\x1f\x7f\ufffd]|//|(?:^|/)\.{1,2}(?:/|$)")
 
-access = logging.getLogger("emberdice.access")
 faults = logging.getLogger("emberdice")
 
 
@@ -105,14 +105,7 @@ class Edge:
         if self._metrics:
             self._metrics.answered(_operation(scope), status, took_s)
         if self._log:
-            told = {
-                "request_id": scope["request_id"],
-                "method": scope["method"],
-                "path": _shown_path(scope),
-                "status": status,
-                "ms": round(took_s * 1_000, 1),
-            }
-            access.info("answered", extra=told)
+            logs.answered(scope["request_id"], scope["method"], _shown_path(scope), status, took_s)
 
     def _cors(self, origin: bytes | None) -> list[Header]:
         exposed = (b"access-control-expose-headers", EXPOSED)

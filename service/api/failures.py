@@ -6,11 +6,10 @@ from typing import Any
 
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, MethodNotAllowedException
-from litestar.response.base import ASGIResponse
 from msgspec.structs import replace
 
 from service.api import presentation
-from service.api.operation import MEDIA_TYPES, PROBLEM, encoder, reply, within
+from service.api.operation import MEDIA_TYPES, PROBLEM, Reply, encoder, reply, within
 from service.api.presentation import Format
 from service.api.problems import Refusal, problem_of, refusal_of
 from service.errors import GameError
@@ -29,11 +28,11 @@ CODES = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 class Ready(Response[None]):
     """An answer that is complete: Litestar's exception handlers must return one of its Responses."""
 
-    def __init__(self, answer: ASGIResponse) -> None:
+    def __init__(self, answer: Reply) -> None:
         super().__init__(None)
         self._answer = answer
 
-    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
+    def to_asgi_response(self, *_: Any, **__: Any) -> Any:
         return self._answer
 
 
@@ -41,7 +40,7 @@ class Failures:
     def __init__(self, words: Mapping[Lang, Words], prefix: str, most_body_bytes: int) -> None:
         self._words, self._prefix, self._most_body_bytes = words, prefix, most_body_bytes
 
-    def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> ASGIResponse:
+    def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> Reply:
         operation = getattr(request.scope.get("route_handler"), "opt", {}).get("operation")
         shown = presentation.lenient(request, text=bool(operation and operation.text_by_default))
         lang = shown.lang or refusal.lang or Lang.EN

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 from litestar import HttpMethod, Request
 from litestar.handlers import HTTPRouteHandler
-from litestar.response.base import ASGIResponse
 from msgspec import Meta
 
 from service.api.answers import Answer
-from service.api.operation import JSON, Call, Operation, has, reply, route
+from service.api.operation import JSON, Call, Operation, Reply, has, reply, route
 from service.api.presentation import NOTHING_SPOKEN
 from service.api.problems import STATUS, Refusal
 from service.metrics import Metrics
@@ -98,12 +97,12 @@ def _page(name: str, folder: Path, policy: str) -> list[HTTPRouteHandler]:
     files = {path.name: (path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in folder.iterdir() if path.is_file()}
     html = files.pop(f"{name}.html")
 
-    async def page(request: Request[Any, Any, Any]) -> ASGIResponse:
+    async def page(request: Request[Any, Any, Any]) -> Reply:
         if request.scope["raw_path"].endswith(b"/"):  # what the page names is relative to its address
-            return ASGIResponse(status_code=308, headers={"Location": f"../{name}"})
+            return Reply(308, {"Location": f"../{name}"})
         return tagged_reply(request, *html, {"Content-Security-Policy": policy})
 
-    async def asset(request: Request[Any, Any, Any]) -> ASGIResponse:
+    async def asset(request: Request[Any, Any, Any]) -> Reply:
         wanted = request.path_params["name"]
         if wanted not in files:
             raise Refusal("not-found")
@@ -116,17 +115,17 @@ def served(path: str, handler: Any) -> HTTPRouteHandler:
     return HTTPRouteHandler(path, http_method=[HttpMethod.GET, HttpMethod.HEAD], include_in_schema=False)(handler)
 
 
-def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> ASGIResponse:
+def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> Reply:
     tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
     if has(request, tag):
-        return ASGIResponse(status_code=304, headers={**headers, "ETag": tag})
+        return Reply(304, {**headers, "ETag": tag})
     return reply(request, body, media_type, {**headers, "ETag": tag, "Cache-Control": "no-cache"})
 
 
 def metrics_routes(metrics: Metrics | None, token: str) -> list[HTTPRouteHandler]:
     """For who knows the operator's token; where none is set, there is no such page."""
 
-    async def read(request: Request[Any, Any, Any]) -> ASGIResponse:
+    async def read(request: Request[Any, Any, Any]) -> Reply:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if metrics is None or not secrets.compare_digest(given.encode(), token.encode()):
             raise Refusal("unauthorized", headers={"WWW-Authenticate": "Bearer"})
@@ -136,7 +135,7 @@ def metrics_routes(metrics: Metrics | None, token: str) -> list[HTTPRouteHandler
 
 
 def contract_route(document: bytes) -> HTTPRouteHandler:
-    async def contract(request: Request[Any, Any, Any]) -> ASGIResponse:
+    async def contract(request: Request[Any, Any, Any]) -> Reply:
         return tagged_reply(request, document, JSON, {})
 
     return served("/openapi.json", contract)

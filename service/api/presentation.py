@@ -50,6 +50,9 @@ class Asked(Struct, frozen=True, kw_only=True):
     errors: SoftErrors | None = None
 
 
+NOTHING_ASKED = Asked()
+
+
 class Presentation(Struct, frozen=True, kw_only=True):
     lang: Lang | None = None
     """None: the caller left it to the session, or to us."""
@@ -66,7 +69,7 @@ def read(request: Request[Any, Any, Any], raw: bytes, *, text: bool = False) -> 
     """The presentation, and the pairs of the query that are the operation's own. Raises Refusal."""
     pairs = pairs_of(raw, "query") if raw else []
     mine = [pair for pair in pairs if pair[0] in NAMES]
-    asked = decode_pairs(mine, Asked, NOTHING_SPOKEN, "query") if mine else Asked()
+    asked = decode_pairs(mine, Asked, NOTHING_SPOKEN, "query") if mine else NOTHING_ASKED
     if asked.errors and not _may_be_soft(request):
         raise Refusal("invalid-request", faults=(("query.errors", "soft_errors_here", {}),))
     return _shown(request, asked, text=text), [pair for pair in pairs if pair[0] not in NAMES]
@@ -90,14 +93,26 @@ def lenient(request: Request[Any, Any, Any], *, text: bool = False) -> Presentat
 
 def _shown(request: Request[Any, Any, Any], asked: Asked, *, text: bool) -> Presentation:
     headers = request.headers
+    by_headers = _by_headers(headers.get("accept-language", ""), headers.get("accept", ""), text=text)
+    if asked is NOTHING_ASKED:
+        return by_headers
     return Presentation(
-        lang=asked.lang or language(headers.get("accept-language", "")),
-        format=asked.format or (Format.TEXT if text else accepted(headers.get("accept", ""))),
+        lang=asked.lang or by_headers.lang,
+        format=asked.format or by_headers.format,
         max=asked.max,
         max_bytes=asked.max_bytes,
         include=asked.include or frozenset(),
         soft_errors=asked.errors is not None and _may_be_soft(request),
-        stream="text/event-stream" in headers.get("accept", ""),
+        stream=by_headers.stream,
+    )
+
+
+@lru_cache(1_024)
+def _by_headers(accept_language: str, accept: str, *, text: bool) -> Presentation:
+    return Presentation(
+        lang=language(accept_language),
+        format=Format.TEXT if text else accepted(accept),
+        stream="text/event-stream" in accept,
     )
 
 
@@ -106,7 +121,6 @@ def _may_be_soft(request: Request[Any, Any, Any]) -> bool:
     return request.scope["method"] in ("GET", "HEAD") or form
 
 
-@lru_cache(1_024)
 def language(accept_language: str) -> Lang | None:
     """The first of our languages that the header prefers, if it names one."""
     wanted = sorted(
@@ -128,7 +142,6 @@ REFUSED = re.compile(r"[^,]*;\s*q=0(?:\.0*)?\s*(?:,|(?![\s\S]))", re.IGNORECASE)
 """A media range that the header says not to send. Litestar's own reading of Accept would send it."""
 
 
-@lru_cache(1_024)
 def accepted(accept: str) -> Format:
     """Text only where the header prefers it to JSON; what we cannot serve gets JSON."""
     ranges = REFUSED.sub("", accept)

@@ -191,14 +191,17 @@ async def logging_client(redis_url, anyio_backend):
 
 
 @pytest.fixture
-async def logged(logging_client, caplog):
-    """A table, and what the service logs of it."""
+async def logged(logging_client, caplog, capfd):
+    """A table, and what the service logs of it: the lines of the access log go straight to standard error."""
     caplog.set_level(logging.DEBUG)
-    return await Table.open(logging_client, characters=["Zoé", "Max"], settings={"tier_size": 3}), lambda: own_log(caplog)
+    access = []
 
+    def log():
+        access.append(capfd.readouterr().err)
+        told = (logs.JsonLines().format(each) for each in caplog.records if each.name.startswith("emberdice"))
+        return "\n".join([*told, *access])
 
-def own_log(caplog):
-    return "\n".join(logs.JsonLines().format(each) for each in caplog.records if each.name.startswith("emberdice"))
+    return await Table.open(logging_client, characters=["Zoé", "Max"], settings={"tier_size": 3}), log
 
 
 async def test_a_secret_roll_is_not_in_the_services_log(logged):

@@ -1,7 +1,6 @@
 """A1–A3: the pool, how its dice are read, and what the reading means."""
 
 from enum import StrEnum
-from itertools import chain
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -78,49 +77,63 @@ class PoolRoll(Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
+class Wave(Struct, frozen=True):
+    """Faces of the dice that fell together. A red die stays red when rolled again (R2)."""
+
+    base: tuple[int, ...]
+    red: tuple[int, ...]
+
+
 class Tray(Struct, frozen=True):
     """Dice as they fell, wave by wave. `truncated`: sixes were left that were not rolled again."""
 
-    waves: tuple[tuple[tuple[DieKind, int], ...], ...]
+    waves: tuple[Wave, ...]
     truncated: bool = False
 
     @property
     def initial(self) -> tuple[int, ...]:
         """Faces of the first wave, the only ones that decide the extremes (R1)."""
-        return tuple(face for _, face in self.waves[0]) if self.waves else ()
+        return self.waves[0].base + self.waves[0].red if self.waves else ()
 
     @property
     def dice(self) -> list[tuple[int, DieKind, int]]:
         """(wave, kind, face) of every die."""
-        return [(wave, kind, face) for wave, fallen in enumerate(self.waves) for kind, face in fallen]
+        base, red = DieKind.BASE, DieKind.RED
+        return [
+            die
+            for number, wave in enumerate(self.waves)
+            for die in [*((number, base, face) for face in wave.base), *((number, red, face) for face in wave.red)]
+        ]
 
     def count(self, face: int) -> int:
-        return sum(fallen == face for _, fallen in chain.from_iterable(self.waves))
+        return sum([wave.base.count(face) + wave.red.count(face) for wave in self.waves])
 
     @property
     def red_ones(self) -> int:
-        """Each draws one light complication card (R3); a red die stays red when rolled again (R2)."""
-        return sum(die == (DieKind.RED, 1) for die in chain.from_iterable(self.waves))
+        """Each draws one light complication card (R3)."""
+        return sum([wave.red.count(1) for wave in self.waves])
 
 
 def throw_pool(base: int, red: int, dice: Dice, *, again: bool = True) -> Tray:
     """Throw six-sided dice; `again` rolls sixes again, wave by wave, up to MOST_DICE in all (A2)."""
-    waves: list[tuple[tuple[DieKind, int], ...]] = []
+    waves: list[Wave] = []
     left, truncated = MOST_DICE, False
     while base + red and left:
         earned, base = base + red, min(base, left)
         red = min(red, left - base)
         truncated = base + red < earned
         left -= base + red
-        waves.append(_throw_wave(base, red, len(waves), dice))
-        base, red = (waves[-1].count((kind, 6)) if again else 0 for kind in (DieKind.BASE, DieKind.RED))
+        wave = _throw_wave(base, red, len(waves), dice)
+        waves.append(wave)
+        base, red = (wave.base.count(6), wave.red.count(6)) if again else (0, 0)
     return Tray(tuple(waves), truncated or base + red > 0)
 
 
-def _throw_wave(base: int, red: int, wave: int, dice: Dice) -> tuple[tuple[DieKind, int], ...]:
-    throws = [Throw(6, kind, wave, count) for kind, count in ((DieKind.BASE, base), (DieKind.RED, red)) if count]
-    kinds = [DieKind.BASE] * base + [DieKind.RED] * red
-    return tuple(zip(kinds, dice.throw(*throws), strict=True))
+def _throw_wave(base: int, red: int, wave: int, dice: Dice) -> Wave:
+    throws = [Throw(6, DieKind.BASE, wave, base)] if base else []
+    throws += [Throw(6, DieKind.RED, wave, red)] if red else []
+    faces = dice.throw(*throws)
+    return Wave(tuple(faces[:base]), tuple(faces[base:]))
 
 
 def roll_pool(pool: Pool, dice: Dice) -> PoolRoll:
