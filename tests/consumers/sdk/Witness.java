@@ -24,6 +24,7 @@ public class Witness {
         TablePoolRoll roll = rolled(new TableApi(client), opened.getId(), "zoe");
         System.out.println(roll.getCharacterName() + " " + roll.getOutcome().getValue() + " " + roll.getSuccesses());
         try {
+            // The key belongs to the first roll.
             rolled(new TableApi(client), opened.getId(), "nobody");
         } catch (ApiException refused) {
             System.out.println(refused.getCode());

@@ -1,4 +1,7 @@
-"""A bad line between a client and the service: answers are lost, streams are cut, and it may say itself that it is busy."""
+"""A bad line between a client and the service: answers are lost, streams are cut, it may say itself that it is busy.
+
+It holds what passes against the contract.
+"""
 
 import http.client
 import json
@@ -7,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[3]
-EXAMPLES = json.loads((ROOT / "openapi" / "openapi.json").read_text("utf-8"))["components"]["examples"]
+from tests.consumers.sdk.agreed import CONTRACT, faults
+
+BUSY = CONTRACT["components"]["examples"]["busy"]["value"]
 OPENING = "/v1/sessions"
 LOST_OPENING = "POST /v1/sessions?lang=fr"
 EXPIRED = "expired"
@@ -29,6 +32,7 @@ class BadLine:
         self.upstream = (host, port)
         self.lost: Counter[str] = Counter()
         self.replayed = self.cut = 0
+        self.faults: list[str] = []
         self.lock = threading.Lock()
 
     def loses(self, method: str, path: str, key: str | None) -> bool:
@@ -83,6 +87,8 @@ class _Request(BaseHTTPRequestHandler):
             else:
                 said = response.read()
                 self.line.replayed += response.headers["Idempotency-Replayed"] == "true"
+                path, media_type = self.path.partition("?")[0], response.headers["Content-Type"].partition(";")[0]
+                self.line.faults += faults(self.command, path, response.status, media_type, said)
                 if not is_lost:
                     kept = [
                         each for each in response.getheaders() if each[0].lower() not in ("transfer-encoding", "connection")
@@ -103,7 +109,7 @@ class _Request(BaseHTTPRequestHandler):
         self.line.cut += 1
 
     def _busy(self, retry_after: str) -> None:
-        problem = json.dumps(EXAMPLES["busy"]["value"]).encode()
+        problem = json.dumps(BUSY).encode()
         headers = [("Content-Type", "application/problem+json"), ("Retry-After", retry_after)]
         self._answer(503, headers, problem)
 

@@ -9,10 +9,10 @@ import tomllib
 import pytest
 
 from openapi.sdk import generate
+from tests.consumers.sdk.agreed import CONTRACT
 from tests.consumers.sdk.conftest import NODE_MODULES, program
 from tests.consumers.sdk.line import LOST_OPENING, BadLine
 
-CONTRACT = json.loads(generate.CONTRACT.read_text("utf-8"))
 VAGUE = re.compile(r"OneOf|AnyOf|AllOf|InlineObject|InlineResponse|Inner\b|V1[A-Z]|Type_?\d|_type_\d|\d+$")
 GAMES = re.compile("(?i)(sixd_?6|burn_?2_?d_?6|roll20)")
 
@@ -61,6 +61,7 @@ def line(service):
 def test_an_evening_over_a_bad_line_happens_exactly_once(name, printed, repeated, line, run):
     with line.listening() as address:
         assert run(name, address) == printed
+    assert line.faults == []
     assert line.replayed == repeated
     assert line.lost[LOST_OPENING] == (printed is EVENING)
     assert line.cut >= 1

@@ -60,7 +60,7 @@ def test_its_client_compiles_and_rolls_at_a_table(sources, service, tmp_path):
     path = os.pathsep.join(map(str, (classes, JAR)))
     assert ran(tool("java"), QUICK, "-Dfile.encoding=UTF-8", "-cp", path, "Witness", service.address) == [
         "Zoé success 1",
-        "404",
+        "422",
     ]
 
 
