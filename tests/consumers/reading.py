@@ -98,35 +98,36 @@ def below_a_path(target, path="/dice"):
 
 
 STICKING_OUT = """
-return [...document.querySelectorAll('body *')]
+const [hidden] = arguments;
+return [document.documentElement, ...document.querySelectorAll('body *')]
   .filter((each) => each.checkVisibility())
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 ||
-    (each.clientWidth && each.scrollWidth > each.clientWidth + 1))
+    (hidden && each.clientWidth && each.scrollWidth > each.clientWidth + 1))
   .map((each) => each.outerHTML.slice(0, 200));
 """
 
 
-def too_wide(reader, widths=WIDTHS):
-    """What sticks out of the page or hides behind an edge, by the page's width."""
+def too_wide(reader, widths=WIDTHS, *, hidden=True):
+    """What sticks out of the page or, `hidden`, has to be scrolled to the side; by the page's width."""
     found = {}
     for width in widths:
         resize(reader.driver, width, 900)
-        if sticking_out := reader.run(STICKING_OUT):
+        if sticking_out := reader.run(STICKING_OUT, hidden):
             found[width] = sticking_out
     return found
 
 
 OBSTACLES = """
-const [ignored, done] = arguments;
+const [ignored, outside, done] = arguments;
 const rules = Object.fromEntries(ignored.map((id) => [id, { enabled: false }]));
-axe.run({ rules }).then(({ violations }) =>
+axe.run(outside ? { exclude: outside.split(', ') } : document, { rules }).then(({ violations }) =>
   done(violations.map(({ id, nodes }) => [id, nodes.map((node) => [node.html, node.failureSummary])])));
 """
 
 
-def obstacles(reader, ignoring=()):
+def obstacles(reader, ignoring=(), outside=""):
     """What stands in somebody's way, as axe-core finds it."""
     if not AXE.exists():
         missing("axe-core")
     reader.run(AXE.read_text())
-    return reader.driver.execute_async_script(OBSTACLES, list(ignoring))
+    return reader.driver.execute_async_script(OBSTACLES, list(ignoring), outside)
