@@ -237,6 +237,45 @@ def test_a_draw_shows_in_the_other_window(sit, table):
     until(lambda: len(player.find(".emberdice-cards li")) == 1)
 
 
+CUT_OFF = """
+    const real = window.fetch;
+    standIn.streams = [];
+    window.fetch = async (url, told) => {
+      const answer = await real(url, told);
+      if (!String(url).includes("/events")) return answer;
+      standIn.streams.push(new URL(url).searchParams.get("after"));
+      if (standIn.streams.length > 1) return answer;
+      const reader = answer.body.getReader();
+      const pull = async (part) => {
+        const { value } = await reader.read();
+        if (!new TextDecoder().decode(value).includes("data:")) return part.enqueue(value);
+        part.error(new TypeError("network error"));
+      };
+      return new Response(new ReadableStream({ pull }));
+    };
+"""
+
+
+def test_a_stream_that_breaks_is_taken_up_where_it_broke(sit, table):
+    seat = sit("gm")
+    seat.js(CUT_OFF)
+    seat.play("table")
+    until(lambda: seat.js("return standIn.streams"))
+    (drawn,) = table.ask("POST", "/decks/light/draws", {"character": "max"})["cards"]
+    seat.says("#emberdice-table .emberdice-cards", drawn["name"], "Max")
+    assert len({*seat.js("return standIn.streams")}) == 1
+    assert seat.js("return standIn.streams.length") == 2
+
+
+def test_a_revoked_token_is_said(sit, table):
+    seat = sit(lang="fr")
+    seat.play("table")
+    until(lambda: any("/events" in each["url"] for each in seat.js("return standIn.seen.requests")))
+    (mine,) = [each["id"] for each in table.ask("GET", "/tokens")["tokens"] if each["role"] == "player"]
+    table.ask("DELETE", f"/tokens/{mine}")
+    assert seat.says("#emberdice-table .emberdice-problem", "jeton")
+
+
 SECRET = [
     # generation, Foundry's mode, whether the roller sees it, whether the gm does, whether the other player does
     (12, "blind", False, True),
