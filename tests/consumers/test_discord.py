@@ -19,11 +19,12 @@ with warnings.catch_warnings():  # until Python 3.12 it imports a module that 3.
     warnings.simplefilter("ignore", DeprecationWarning)
     import discord
 
-FOLDER = ROOT / "deploy" / "integrations" / "discord"
-sys.path.insert(0, str(FOLDER))
-import bot as bot_module  # noqa: E402  # found by the line above
-import emberdice  # noqa: E402
-import words  # noqa: E402
+sys.path.insert(0, str(ROOT / "deploy" / "integrations" / "discord"))
+import bot as bot_module  # found by the line above
+import emberdice
+import words
+
+sys.path.pop(0)
 
 pytestmark = pytest.mark.anyio
 

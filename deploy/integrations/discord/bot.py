@@ -1,7 +1,7 @@
 """Emberdice in Discord: slash commands in English and French, one table a channel. README.md says how to run it."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -139,10 +139,10 @@ class Bot(discord.Client):
 
 # What is suggested while somebody types.
 
-Suggest = Callable[[Interaction[Bot], str], Awaitable[list[Choice[str]]]]
+Suggest = Callable[[Interaction[Bot], str], Coroutine[Any, Any, list[Choice[str]]]]
 
 
-def suggesting(known: Callable[[Interaction[Bot]], Awaitable[dict[str, str]]]) -> Suggest:
+def suggesting(known: Callable[[Interaction[Bot]], Coroutine[Any, Any, dict[str, str]]]) -> Suggest:
     async def suggest(interaction: Interaction[Bot], typed: str) -> list[Choice[str]]:
         try:
             found = await known(interaction)
@@ -351,8 +351,8 @@ async def action(
     await interaction.response.defer(ephemeral=secret, thinking=True)
     body = {"value": value, "dice_count": dice, "burn_stat": burn, "visibility": visibility}
     lang = lang_of(interaction.locale if secret else interaction.guild_locale)
-    told = {"lang": lang, "include": "markdown", "max": MOST_CHARACTERS}
-    answer = await interaction.client.service.ask("POST", "/burn2d6/rolls", body, **told)
+    ask = interaction.client.service.ask
+    answer = await ask("POST", "/burn2d6/rolls", body, lang=lang, include="markdown", max=MOST_CHARACTERS)
     await interaction.edit_original_response(content=answer["renderings"]["markdown"])
     if secret:
         await interaction.followup.send(answer["public_text"])
@@ -390,7 +390,19 @@ async def add(interaction: Interaction[Bot], name: Name) -> None:
     await bot.play(interaction, "POST /characters", {"name": name})
 
 
-COMMANDS = (roll, hit, heal, draw, cards, discard, timers, undo, action, table)
+Commands = tuple[app_commands.Command[Any, ..., Any] | app_commands.Group, ...]
+COMMANDS: Commands = (
+    roll,
+    hit,
+    heal,
+    draw,
+    cards,
+    discard,
+    timers,
+    undo,
+    action,
+    table,
+)
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ class Emberdice:
                     headers=headers,
                     timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
                 ) as answer:
-                    said = await answer.json(content_type=None)
+                    said: dict[str, Any] = await answer.json(content_type=None)
                     if answer.status < 400:
                         return said
                     if answer.status not in AGAIN or attempt == tries - 1:
