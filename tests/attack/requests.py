@@ -129,6 +129,14 @@ def headers(target: Target) -> Findings:
         yield wrong
 
 
+WRITES = {
+    "/decks/light/draws": '{"character": "zoe"}',
+    "/clock": '{"action": "pause"}',
+    "/characters": '{"name": "Eve"}',
+    "/tokens": '{"role": "gm"}',
+}
+
+
 @attack("writing from another page, without a preflight and with the browser's own credentials")
 def cross_site(target: Target) -> Findings:
     table = target.table()
@@ -141,8 +149,7 @@ def cross_site(target: Target) -> Findings:
         "",
         "text/plain;application/json",
     ):
-        for path in ("/decks/light/draws", "/clock", "/characters", "/tokens"):
-            content = json.dumps({"character": "zoe", "action": "pause", "name": "Eve", "role": "gm"})
+        for path, content in WRITES.items():
             answer = target.ask(
                 "POST",
                 table.path + path,
