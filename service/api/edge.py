@@ -1,6 +1,5 @@
 """The outermost layer: what holds for every answer, whoever wrote it. Request ids, CORS, sizes, safe headers."""
 
-import asyncio
 import logging
 import re
 import secrets
@@ -11,6 +10,7 @@ from typing import Any
 from service import logs
 from service.addresses import Proxies
 from service.api.answers import TOKEN, without_tokens
+from service.api.patience import Patience
 from service.api.problems import Refusal
 from service.metrics import Metrics
 from service.settings import Settings
@@ -25,7 +25,7 @@ Header = tuple[bytes, bytes]
 
 WITHOUT_BODY = frozenset({"GET", "HEAD"})
 BODY_S = 30
-"""Time in which a whole body has to be here: a slow sender would hold its connection for as long as it likes."""
+"""Time in which a whole body has to be here."""
 MOST_URI_BYTES = 8_192
 MOST_HEADER_BYTES = 32_768
 
@@ -59,6 +59,7 @@ class Edge:
         self._log = settings.access_log
         self._origins = {origin.strip().encode() for origin in settings.cors_origins.split(",")}
         self._proxies = Proxies(settings.trusted_proxies)
+        self._patience = Patience(BODY_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,7 +100,7 @@ class Edge:
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})
         else:
-            await self._app(scope, receive if scope["method"] in WITHOUT_BODY else timely(receive), send)
+            await self._app(scope, receive if scope["method"] in WITHOUT_BODY else self._patience.timely(receive), send)
 
     def _tell(self, scope: Scope, status: int, took_s: float) -> None:
         if self._metrics:
@@ -115,28 +116,6 @@ class Edge:
         if origin in self._origins and origin:
             return [(b"access-control-allow-origin", origin), exposed, varies]
         return [varies]
-
-
-def timely(receive: Receive) -> Receive:
-    """Raises the refusal of a body that takes too long, or whose sender leaves before its end."""
-    ends_s, complete, came = time.monotonic() + BODY_S, False, 0
-
-    async def receiving() -> Message:
-        nonlocal complete, came
-        if complete:
-            return await receive()
-        try:
-            async with asyncio.timeout(ends_s - time.monotonic()):
-                message = await receive()
-        except TimeoutError:
-            raise Refusal("body-too-slow", headers={"Connection": "close"}, seconds=BODY_S) from None
-        if message["type"] == "http.disconnect":
-            raise Refusal("malformed-body", members={"position": came}, position=came)
-        came += len(message.get("body", b""))
-        complete = not message.get("more_body")
-        return message
-
-    return receiving
 
 
 def _operation(scope: Scope) -> str:

@@ -6,7 +6,7 @@ import time
 import httpx
 import pytest
 
-from service.api import edge
+from service.api import edge, patience
 from service.app import create_app
 from service.settings import Settings
 
@@ -16,12 +16,23 @@ APP = create_app(Settings(redis_url="redis://nowhere", access_log=False))
 @pytest.mark.anyio
 async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(edge, "BODY_S", 0.05)
-    started_s, transport = time.monotonic(), _Sending(APP)
+    monkeypatch.setattr(patience, "SWEEP_S", 0.05)
+    started_s = time.monotonic()
+    transport = _Sending(create_app(Settings(redis_url="redis://nowhere", access_log=False)))
     async with httpx.AsyncClient(transport=transport, base_url="http://emberdice") as client:
         answer = await client.post("/v1/sixd6/rolls", content=b'{"base":', headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (408, "body-too-slow")
     assert answer.headers["connection"] == "close"
     assert time.monotonic() - started_s < 10
+
+
+@pytest.mark.anyio
+async def test_who_gives_up_waiting_is_not_told_that_the_body_was_slow():
+    waiting = asyncio.create_task(patience.Patience(60).timely(asyncio.Event().wait)())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
 
 
 @pytest.mark.anyio
