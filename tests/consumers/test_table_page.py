@@ -342,7 +342,9 @@ def test_nothing_is_wider_than_the_page(reader, service, friday, lang):
 PARTS = {"cards": "#characters .card", "timers": ".timer", "characters": ".fact", "log": ".event"}
 
 
-@pytest.mark.parametrize("chosen", [["cards"], ["timers"], ["log"], ["characters"], ["timers", "cards"], ["log", "timers"], list(PARTS)])
+@pytest.mark.parametrize(
+    "chosen", [["cards"], ["timers"], ["log"], ["characters"], ["timers", "cards"], ["log", "timers"], list(PARTS)]
+)
 def test_an_overlay_shows_what_was_chosen_and_nothing_else(reader, friday, chosen):
     reader.opens(friday.page(overlay=",".join(chosen), lang="fr"))
     assert [part for part in PARTS if reader.texts(PARTS[part])] == [part for part in PARTS if part in chosen]
