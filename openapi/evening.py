@@ -95,7 +95,7 @@ class Evening:
         headers = {"Accept-Language": "en"}
         if "token" in query:
             query["token"] = self._secrets["chat"]
-        elif operation.told["security"]:
+        elif any("token" in each for each in operation.told["security"]):
             headers["Authorization"] = f"Bearer {self._secrets['gm']}"
         path = operation.path.format_map(places)
         answer = await self._client.request(operation.method, path, params=query, json=body, headers=headers)

@@ -92,7 +92,13 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
     """The whole application. Nothing is connected before the first request that needs the store."""
     redis = connect(settings.redis_url)
     metrics = Metrics() if settings.metrics else None
-    store = Store(redis, chance or SystemDice(), life_ms=settings.session_days * DAY_MS, metrics=metrics)
+    store = Store(
+        redis,
+        chance or SystemDice(),
+        life_ms=settings.session_days * DAY_MS,
+        most_per_second=(settings.steps_per_second, settings.token_steps_per_second),
+        metrics=metrics,
+    )
     limits = Limits(
         redis,
         creations=settings.creations_per_minute,

@@ -59,6 +59,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     max_sessions: Count = 100_000
     creations_per_minute: Count = 600
     failures_per_minute: Count = 300
+    steps_per_second: Count = 1_000
+    token_steps_per_second: Count = 1_000
+    stateless_per_second: Count = 0
+    api_key: str = ""
     max_streams: Count = 2_000
     streams_per_address: Count = 500
     metrics: bool = True

@@ -13,7 +13,7 @@ from service.api import presentation
 from service.api.decoding import decode_pairs
 from service.api.links import MEMBERS, links
 from service.api.operation import FORM, JSON, MEDIA_TYPES, PLAIN, PROBLEM, STREAM, Operation
-from service.api.parts import ASKED, BEARER, HEADERS, INFO, OF_STATUS, Part, in_path, in_query, in_text, tag
+from service.api.parts import ASKED, BEARER, HEADERS, INFO, KEY, OF_STATUS, Part, in_path, in_query, in_text, tag
 from service.api.problems import KINDS, STATUS, schema_name
 from service.api.schemas import REF, Schema, Schemas, reached
 from service.words import Lang
@@ -102,6 +102,9 @@ class Contract:
 
     def _security(self, operation: Operation) -> list[Part]:
         query: Any = operation.query
+        if operation.gated:
+            self._share("securitySchemes", "key", KEY)
+            return [{}, {"key": []}]
         in_address = [field for field in fields(query) if field.name == "token"] if query else []
         if not operation.bearer or (in_address and in_address[0].required):
             return []

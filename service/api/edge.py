@@ -10,6 +10,7 @@ from typing import Any
 from service import logs
 from service.addresses import Proxies
 from service.api.answers import TOKEN, without_tokens
+from service.api.gate import Gate
 from service.api.patience import Patience
 from service.api.problems import Refusal
 from service.metrics import Metrics
@@ -37,7 +38,7 @@ PREFLIGHT: list[Header] = [
 ]
 ALLOWED_HEADERS = (
     b"Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, "
-    b"If-Match, If-None-Match, Last-Event-ID, X-Request-Id"
+    b"If-Match, If-None-Match, Last-Event-ID, X-Api-Key, X-Request-Id"
 )
 SAFE: list[Header] = [
     (b"server", b"emberdice"),  # else the server names its own software
@@ -57,6 +58,7 @@ class Edge:
     def __init__(self, app: App, settings: Settings, metrics: Metrics | None, refuse: Refuse) -> None:
         self._app, self._metrics, self._refuse = app, metrics, refuse
         self._log = settings.access_log
+        self._gate = Gate(settings.api_key, settings.stateless_per_second / settings.workers)
         self._origins = {origin.strip().encode() for origin in settings.cors_origins.split(",")}
         self._proxies = Proxies(settings.trusted_proxies)
         self._patience = Patience(BODY_S)
@@ -99,6 +101,8 @@ class Edge:
             allowed = (b"access-control-allow-headers", ALLOWED_HEADERS)
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})
+        elif refusal := self._gate.refusal(scope["path"], dict(scope["headers"])):
+            await self._refuse(refusal, scope, receive, send)
         else:
             await self._app(scope, receive if scope["method"] in WITHOUT_BODY else self._patience.timely(receive), send)
 

@@ -15,6 +15,7 @@ from msgspec.structs import fields, replace
 from service.api import presentation
 from service.api.answers import shortened
 from service.api.decoding import Spoken, decode_json, decode_pairs, pairs_of
+from service.api.gate import OWN_TOKENS
 from service.api.presentation import Format, Presentation
 from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, Unauthorized
@@ -89,7 +90,13 @@ class Operation(Struct, frozen=True, kw_only=True):
     def problems(self) -> tuple[str, ...]:
         """Every code that this operation can answer with."""
         body = ("malformed-body", "body-too-slow", "body-too-large", "unsupported-media-type") if self.body else ()
-        return ("invalid-request", *body, *self.refuses, "too-many-requests", "internal-error")
+        gate = ("unauthorized",) if self.gated else ()
+        return ("invalid-request", *body, *gate, *self.refuses, "too-many-requests", "internal-error")
+
+    @property
+    def gated(self) -> bool:
+        """Open to all, or to whom the operator gave a key (`gate.py`)."""
+        return self.path.startswith("/v1/") and not OWN_TOKENS.match(self.path)
 
 
 @cache

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from service import __version__
+from service.api.gate import API_KEY
 from service.api.schemas import REF, Schema
 from service.systems import SYSTEMS
 
@@ -33,6 +34,7 @@ def tag(name: str) -> Part:
 
 
 BEARER = {"type": "http", "scheme": "bearer", "description": "A token of the session in the path."}
+KEY = {"type": "apiKey", "in": "header", "name": API_KEY, "description": "Where the operator asks for one."}
 
 
 def _header(description: str, *, always: bool = True, **schema: Any) -> Part:

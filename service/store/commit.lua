@@ -2,6 +2,7 @@
 -- Write what a play changed, unless the session moved or the key was answered already. All or nothing.
 --
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
+-- KEYS[4]  uses in this second (rate.lua)
 -- ARGV[1]  field of the caller's token, or '' to create the session
 -- ARGV[2]  version that the play started from, 0 to create, and ARGV[3] the stamp of the step that made it
 -- ARGV[4]  stamp of this step, unlike any other: after a failover another step may have the number of one that was lost
@@ -10,7 +11,8 @@
 -- ARGV[7]  1 if this is a use of the session, 0 if the same use has read before
 -- ARGV[8]  reply, and ARGV[9] its life in ms
 -- ARGV[10] entries that the log keeps
--- ARGV[11…13]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
+-- ARGV[11] uses that the session may have in a second, and ARGV[12] each of its tokens
+-- ARGV[13…15]  numbers of: fields set, fields removed, events; then these: field, value … field … event, before …
 -- and last the fields wanted if the session moved (or * for all but the texts of own decks)
 --
 -- Who follows the session hears of the new version on a channel that is called like the log.
@@ -19,15 +21,19 @@
 --          {'replay', reply}      the key was answered already
 --          {'moved', now_ms, version, field, value or nil, …}
 --                                 another step came first, or the play's time is not reached yet: nothing written
+--          {'limited'}            too many uses in this second
 --          {'gone'}               no such session, or no such token
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1], 'stamp')
 local creates = ARGV[1] == ''
-local sets, removes, events = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local sets, removes, events = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
 if not creates and (not known[1] or not known[4]) then
   return {'gone'}
+end
+if ARGV[7] == '1' and too_many(KEYS[4], time[1], ARGV[1], tonumber(ARGV[11]), tonumber(ARGV[12])) then
+  return {'limited'}
 end
 local reply = redis.call('GET', KEYS[3])
 if reply then
@@ -36,7 +42,7 @@ end
 now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber(ARGV[5]) then
   local answer = {'moved', now, known[1], ARGV[1], known[4], 'stamp', known[5]}
-  local first = 14 + 2 * sets + removes + 2 * events
+  local first = 16 + 2 * sets + removes + 2 * events
   if ARGV[first] == '*' then
     local all = redis.call('HGETALL', KEYS[1])
     for i = 1, #all, 2 do
@@ -57,7 +63,7 @@ if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber
   return answer
 end
 
-local version, at = tonumber(ARGV[2]) + 1, 14
+local version, at = tonumber(ARGV[2]) + 1, 16
 redis.call('HSET', KEYS[1], 'version', version, 'seen', ARGV[5], 'stamp', ARGV[4])
 for i = 1, sets do
   redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])

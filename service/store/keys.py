@@ -15,6 +15,10 @@ def reply(identifier: str, key: str) -> str:
     return f"{PREFIX}:{{{identifier}}}:reply:{key}"
 
 
+def rate(identifier: str) -> str:
+    return f"{PREFIX}:{{{identifier}}}:rate"
+
+
 SESSIONS = f"{PREFIX}:sessions"
 """Sorted set of session ids by the end of their life, for the ceiling; approximate."""
 

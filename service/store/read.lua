@@ -2,12 +2,15 @@
 -- Read what a play wants of a session, and renew its life.
 --
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
+-- KEYS[4]  uses in this second (rate.lua)
 -- ARGV[1]  field of the caller's token
 -- ARGV[2]  life from the second use on, in ms
 -- ARGV[3]  1 if this is a use of the session, 0 if the same use has read before
--- ARGV[4…] fields wanted, or * for all but the texts of own decks
+-- ARGV[4]  uses that the session may have in a second, and ARGV[5] each of its tokens
+-- ARGV[6…] fields wanted, or * for all but the texts of own decks
 --
 -- Returns  {now_ms}: no such session, or no such token
+--          {now_ms, 'limited'}: too many uses in this second
 --          {now_ms, version, reply or nil, ms left to live, field, value or nil, …}
 -- now_ms is the server's time, and never before what the session has seen.
 
@@ -16,6 +19,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1], 'stamp')
 if not known[1] or not known[4] then
   return {now}
+end
+if ARGV[3] == '1' and too_many(KEYS[4], time[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])) then
+  return {now, 'limited'}
 end
 now = math.max(now, tonumber(known[2]))
 
@@ -30,7 +36,7 @@ if uses >= 2 then
 end
 
 local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4], 'stamp', known[5]}
-local first = 4
+local first = 6
 if ARGV[first] == '*' then
   local all = redis.call('HGETALL', KEYS[1])
   for i = 1, #all, 2 do

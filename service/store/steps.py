@@ -19,6 +19,7 @@ from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
 from service.metrics import Metrics
 from service.store import keys
 from service.store.connection import Script, StoreUnavailable, guarded, time_at
+from service.store.limits import TooManyRequests
 from service.store.live import GONE
 from service.table.records import Counts, Token
 from service.table.turn import EVERYTHING, Records, Turn, Unread
@@ -113,9 +114,19 @@ class Kept(Struct, frozen=True):
 
 
 class Store:
-    def __init__(self, redis: Redis, chance: Chance, *, life_ms: int, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        chance: Chance,
+        *,
+        life_ms: int,
+        most_per_second: tuple[int, int] = (0, 0),
+        metrics: Metrics | None = None,
+    ) -> None:
+        """`most_per_second`: uses of a session, and of each of its tokens; 0 is no limit."""
         self.redis, self.chance, self.life_ms, self._metrics = redis, chance, life_ms, metrics
-        self._read_script, self._commit_script = Script("read.lua"), Script("commit.lua")
+        self._most = most_per_second
+        self._read_script, self._commit_script = (Script(name, needs="rate.lua") for name in ("read.lua", "commit.lua"))
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
 
@@ -236,8 +247,10 @@ class Store:
     # The two scripts.
 
     async def _read(self, at: Seat, wanted: tuple[str, ...], key: str, use: int) -> tuple[Known, bytes | None, int]:
-        arguments = [at.token_field, self.life_ms, use, *wanted]
+        arguments = [at.token_field, self.life_ms, use, *self._most, *wanted]
         answer = await self._twice(self._read_script, at.session, key, arguments)
+        if len(answer) == 2:
+            raise TooManyRequests(1)
         if len(answer) == 1:
             self.forget(at.session)
             raise Unauthorized
@@ -258,10 +271,12 @@ class Store:
     async def _commit(self, at: Seat, turn: Turn, known: Known, step: Step, wanted: tuple[str, ...], use: int) -> list[Any]:
         life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
         base = [turn.version - 1, known.stamp or b"", step.stamp]
-        head = [at.token_field, *base, turn.now_ms, self.life_ms, use, step.reply, life_ms, LOG_ENTRIES]
+        head = [at.token_field, *base, turn.now_ms, self.life_ms, use, step.reply, life_ms, LOG_ENTRIES, *self._most]
         answer: list[Any] = await self._twice(
             self._commit_script, at.session, step.key, [*head, *_writes(turn, known.records), *wanted]
         )
+        if answer[0] == b"limited":
+            raise TooManyRequests(1)
         return answer
 
     async def create(self, session: str, changes: dict[str, Any], now_ms: int) -> None:
@@ -278,6 +293,7 @@ class Store:
             b"",
             OWN_KEY_LIFE_MS,
             LOG_ENTRIES,
+            *self._most,
             len(changes),
             0,
             0,
@@ -288,7 +304,7 @@ class Store:
 
     async def _twice(self, script: Script, session: str, key: str, arguments: list[Any]) -> Any:
         """A lost reply is asked for once more: the reply key makes the second time harmless."""
-        names = [keys.session(session), keys.log(session), keys.reply(session, key)]
+        names = [keys.session(session), keys.log(session), keys.reply(session, key), keys.rate(session)]
         try:
             return await self._call(script, names, arguments)
         except StoreUnavailable:
