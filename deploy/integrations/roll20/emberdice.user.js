@@ -70,7 +70,9 @@
       no_character: "Say in !ember which character you play.",
       no_such_character: "The table has no character of that name.",
       no_hit: "No hit waits for that.",
-      help: "!6d6 5+1 hard · !burn move 3 1 · !hit d8 light, then !soak grit 4 · !convert 1 · !heal calm 4 · !draw light 2 · !cards · !limits; gm or blind keeps it secret",
+      help:
+        "!6d6 5+1 hard · !burn move 3 1 · !hit d8 light, then !soak grit 4 · !convert 1 · !heal calm 4 · " +
+        "!draw light 2 · !cards · !limits; gm or blind keeps it secret",
       title: "Emberdice: the table",
       address: "Service",
       table: "Table",
@@ -88,7 +90,9 @@
       no_character: "Dites dans !ember quel personnage vous jouez.",
       no_such_character: "La table n’a pas de personnage de ce nom.",
       no_hit: "Aucun coup n’attend cela.",
-      help: "!jet 5+1 difficile · !bruler move 3 1 · !coup d8 légère, puis !encaisser dents 4 · !convertir 1 · !soigner soi 4 · !tirer grave 2 · !cartes · !delais ; mj ou aveugle le garde secret",
+      help:
+        "!jet 5+1 difficile · !bruler move 3 1 · !coup d8 légère, puis !encaisser dents 4 · !convertir 1 · !soigner soi 4 · " +
+        "!tirer grave 2 · !cartes · !delais ; mj ou aveugle le garde secret",
       title: "Emberdice : la table",
       address: "Service",
       table: "Table",
@@ -164,7 +168,8 @@
         const seconds = /^retry-after: *(\d+)/im.exec(answer.responseHeaders ?? "")?.[1] ?? 0;
         reject(new Problem(told?.text ?? say("answered"), { status: answer.status, pauseMs: Math.min(seconds, 5) * 1000 }));
       };
-      GM.xmlHttpRequest({ ...request, timeout: ANSWER_MS, anonymous: true, onload, onerror: lost, ontimeout: lost, onabort: lost });
+      const heard = { onload, onerror: lost, ontimeout: lost, onabort: lost };
+      GM.xmlHttpRequest({ ...request, ...heard, timeout: ANSWER_MS, anonymous: true });
     });
   }
 
@@ -215,7 +220,8 @@
     roll(text) {
       const told = read(text, ["visibility", "difficulty"]);
       const [base = 0, red = 0] = told.numbers;
-      const pool = { base, red, ...(told.difficulty && { difficulty: told.difficulty }), ...labelled(told), ...secret(told) };
+      const against = told.difficulty && { difficulty: told.difficulty };
+      const pool = { base, red, ...against, ...labelled(told), ...secret(told) };
       return ask("POST", seat.character ? `${mine()}/sixd6/rolls` : "/sixd6/rolls", pool);
     },
     burn(text) {
@@ -227,7 +233,8 @@
     hit(text) {
       const told = read(text, ["visibility", "die", "protection"]);
       const worn = told.protection && { protections: told.protection === "none" ? [] : [told.protection] };
-      return ask("POST", `${mine()}/sixd6/damage`, { die: told.die ?? "", wait: "soak", ...worn, ...labelled(told), ...secret(told) });
+      const blow = { die: told.die ?? "", wait: "soak", ...worn, ...labelled(told), ...secret(told) };
+      return ask("POST", `${mine()}/sixd6/damage`, blow);
     },
     async soak(text) {
       const { kind = "none", numbers } = read(text, ["kind"]);
@@ -244,8 +251,8 @@
       const told = read(text, ["visibility", "care"]);
       const [base, level] = told.numbers;
       const track = told.care === "treat_damage" ? "damage" : "trauma";
-      const body = { care: told.care ?? "", ...(base !== undefined && { base }), ...(level !== undefined && { [track]: level }) };
-      return ask("POST", `${mine()}/sixd6/healing`, { ...body, ...secret(told) });
+      const given = { ...(base !== undefined && { base }), ...(level !== undefined && { [track]: level }) };
+      return ask("POST", `${mine()}/sixd6/healing`, { care: told.care ?? "", ...given, ...secret(told) });
     },
     draw(text) {
       const { deck = "light", numbers, ...told } = read(text, ["visibility", "deck"]);
@@ -264,7 +271,7 @@
     return `${mine()}/sixd6/damage/${hit.hit}`;
   }
 
-  /** The service's line, which Roll20 evaluates nothing of. Of a blind roll the game master is told where it is to be read. */
+  /** The service's line, of which Roll20 evaluates nothing; with a blind roll, where the game master may read it. */
   function line({ renderings, redacted, event }) {
     return redacted ? `${renderings.roll20} {{&#33;show=${event}}}` : renderings.roll20;
   }
@@ -299,7 +306,7 @@
     if (!(problem instanceof Problem)) throw problem;
   }
 
-  /** Sent as if it had been typed, as the character where Roll20 knows one of that name; what stood in the box stays there. */
+  /** Sent as if typed, as the character where Roll20 knows one of that name; what stood in the box stays there. */
   function post(text, name) {
     const as = document.querySelector("#speakingas");
     const [typed, was] = [box().value, as?.value];
@@ -320,7 +327,7 @@
     shown.textContent = text;
     shown.style.cssText =
       "position:fixed;inset:auto auto 1em 1em;z-index:100000;max-width:min(30em,90vw);padding:.8em 1em;border-radius:6px;" +
-      "background:#2b1d16;color:#fdeee2;font:15px/1.4 sans-serif;overflow-wrap:anywhere;box-shadow:0 2px 12px #0009;cursor:pointer";
+      "background:#2b1d16;color:#fdeee2;font:15px/1.4 sans-serif;overflow-wrap:anywhere;cursor:pointer";
     shown.addEventListener("click", () => shown.remove());
     document.querySelector("#emberdice-note")?.remove();
     document.body.append(shown);
@@ -330,7 +337,8 @@
     document.querySelector("#emberdice-settings")?.remove();
     const dialog = document.createElement("dialog");
     dialog.id = "emberdice-settings";
-    dialog.style.cssText = "width:min(24em,90vw);font:15px/1.5 sans-serif;color:#221a14;background:#fbf6ef;border:1px solid #7c5b45;border-radius:8px";
+    dialog.style.cssText =
+      "width:min(24em,90vw);font:15px/1.5 sans-serif;color:#221a14;background:#fbf6ef;border:1px solid #7c5b45;border-radius:8px";
     const form = document.createElement("form");
     const title = document.createElement("h2");
     title.textContent = say("title");

@@ -46,8 +46,8 @@ function madeRolls(answer, thrown = THROWN.all) {
 async function card(answer, rolls) {
   const dice = await Promise.all(rolls.map((roll) => roll.render()));
   const facts = answer.data ?? answer;
-  const said = [new Markup(answer.renderings.html), new Markup(dice.join("")), complications(answer.text, facts), soakButton(facts)];
-  return html`<div class="emberdice">${said}</div>`;
+  const [text, thrown] = [answer.renderings.html, dice.join("")].map((each) => new Markup(each));
+  return html`<div class="emberdice">${text}${thrown}${complications(answer.text, facts)}${soakButton(facts)}</div>`;
 }
 
 /** The cards that came, where the sentence gives their names alone. @param {string} text @param {any} facts */
@@ -110,12 +110,16 @@ async function secret(told) {
   return answer?.redacted ? null : answer;
 }
 
-/** An event as this user's token sees it; null when the log holds it no more. Asked for once. */
+/** An event as this user's token sees it, asked for once; null when it cannot be had, as when the log holds it no more. */
 function whole(/** @type {string} */ event) {
   const { address, table, token } = seat();
   const key = [address, table, token, event].join(" ");
-  if (!read.has(key)) read.set(key, ask(seat(), "GET", `{table}/events/${encodeURIComponent(event)}`, RENDERED).catch(() => null));
-  return read.get(key);
+  const asked = read.get(key) ?? ask(seat(), "GET", `{table}/events/${encodeURIComponent(event)}`, RENDERED);
+  read.set(key, asked);
+  return asked.catch(() => {
+    read.delete(key);
+    return null;
+  });
 }
 
 /** Dice So Nice, where it is there: dice of a secret roll, in this browser only. */

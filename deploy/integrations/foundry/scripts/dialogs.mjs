@@ -148,9 +148,10 @@ function number(name, { min = 0, max, value, hint, text = say(`field.${name}`) }
 
 /** @param {string} name @param {string[][]} options @param {string} chosen @param {string} [text] */
 function picker(name, options, chosen, text = say(`field.${name}`)) {
-  const listed = options.map(
-    ([value = "", shown]) => html`<option value="${value}"${new Markup(value === chosen ? " selected" : "")}>${shown}</option>`,
-  );
+  const listed = options.map(([value = "", shown]) => {
+    const selected = new Markup(value === chosen ? " selected" : "");
+    return html`<option value="${value}"${selected}>${shown}</option>`;
+  });
   return field(text, (id) => html`<select id="${id}" name="${name}">${listed}</select>`);
 }
 

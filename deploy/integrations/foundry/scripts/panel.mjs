@@ -125,7 +125,7 @@ export class Panel extends Window {
       ${hits.map((/** @type {any} */ hit) => pending(hit, characters))}
       ${characters.filter((/** @type {any} */ { character }) => character.id === mine).map(limits)}
       ${cards([...characters, { character: { name: say("panel.for_all") }, cards: shared }])}
-      ${this.#last.length > 0 && html`<h3>${say("panel.last")}</h3><ul>${this.#last.map((text) => html`<li>${text}</li>`)}</ul>`}
+      ${lately(this.#last)}
     `;
   }
 }
@@ -138,11 +138,18 @@ function picker(characters, mine) {
   return html`<select aria-label="${say("field.character")}">${options}</select>`;
 }
 
+/** @param {string[]} texts */
+function lately(texts) {
+  return texts.length > 0 && html`<h3>${say("panel.last")}</h3><ul>${texts.map((text) => html`<li>${text}</li>`)}</ul>`;
+}
+
 /** @param {any[]} decks */
 function buttons(decks) {
   const pile = (/** @type {string} */ id) => decks.find(({ deck }) => deck === id)?.draw_pile ?? 0;
   const button = (/** @type {string} */ action, /** @type {string} */ icon) =>
-    html`<button type="button" data-action="${action}"><i class="fa-solid ${icon}" aria-hidden="true"></i> ${say(`panel.${action}`)}</button>`;
+    html`<button type="button" data-action="${action}">
+      <i class="fa-solid ${icon}" aria-hidden="true"></i> ${say(`panel.${action}`)}
+    </button>`;
   const draw = (/** @type {string} */ deck) =>
     html`<button type="button" data-action="draw" data-deck="${deck}">${say(`panel.${deck}`)} (${pile(deck)})</button>`;
   return html`<div class="emberdice-buttons">
@@ -156,7 +163,9 @@ function pending(hit, characters) {
   const name = characters.find(({ character }) => character.id === hit.character)?.character.name ?? hit.character;
   return html`<p class="emberdice-pending">
     ${say("panel.pending", { name, damage: String(hit.damage) })}
-    <button type="button" data-action="soak" data-character="${hit.character}" data-hit="${hit.hit}">${say("hit.soak")}</button>
+    <button type="button" data-action="soak" data-character="${hit.character}" data-hit="${hit.hit}">
+      ${say("hit.soak")}
+    </button>
   </p>`;
 }
 
@@ -169,12 +178,15 @@ function limits({ healing: { cares } }) {
 /** @param {any} care */
 function limit({ care, ready, next_roll: next }) {
   const seconds = ready ? 0 : next.remaining_seconds;
-  return html`<dt>${say(`care.${care}`)}</dt><dd data-seconds="${seconds}">${seconds ? duration(seconds) : say("panel.ready")}</dd>`;
+  const left = seconds ? duration(seconds) : say("panel.ready");
+  return html`<dt>${say(`care.${care}`)}</dt><dd data-seconds="${seconds}">${left}</dd>`;
 }
 
 /** @param {any[]} holders */
 function cards(holders) {
-  const held = holders.flatMap(({ character, cards }) => cards.map((/** @type {any} */ card) => ({ ...card, holder: character.name })));
+  const heldBy = (/** @type {any} */ { character, cards }) =>
+    cards.map((/** @type {any} */ card) => ({ ...card, holder: character.name }));
+  const held = holders.flatMap(heldBy);
   if (!held.length) return "";
   return html`<h3>${say("panel.cards")}</h3><ul class="emberdice-cards">${held.map(
     ({ id, name, effect, deck, holder }) => html`<li class="${deck === "grave" && "grave"}">

@@ -6,7 +6,12 @@ import { isSeated, seat } from "./seat.mjs";
 import { Problem, ask } from "./service.mjs";
 import { say } from "./words.mjs";
 
-const PROTECTIONS = /** @type {Record<string, string[]>} */ ({ none: [], light: ["light"], heavy: ["heavy"], both: ["light", "heavy"] });
+const PROTECTIONS = /** @type {Record<string, string[]>} */ ({
+  none: [],
+  light: ["light"],
+  heavy: ["heavy"],
+  both: ["light", "heavy"],
+});
 const TRACKS = /** @type {Record<string, string>} */ ({ treat_damage: "damage", calm_self: "trauma", calm_other: "trauma" });
 
 /**

@@ -40,7 +40,7 @@ export class Problem extends Error {
  * @param {Seat} seat
  * @param {string} method
  * @param {string} path below /v1; `{table}` stands for the seat's own
- * @param {{body?: object, query?: Record<string, string>, once?: boolean}} [told] `once`: the service keeps no answer to repeat
+ * @param {{body?: object, query?: Record<string, string>, once?: boolean}} [told] `once`: no answer is kept to repeat
  * @returns {Promise<any>}
  */
 export async function ask(seat, method, path, { body, query = {}, once = false } = {}) {

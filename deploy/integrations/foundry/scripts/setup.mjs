@@ -43,7 +43,9 @@ export class SeatWindow extends Window {
     const kept = seat().token ? say("seat.kept") : say("seat.none");
     return html`<p class="hint">${say("seat.about")}</p>
       <div class="form-group"><label for="emberdice-token">${say("seat.token")}</label>
-        <div class="form-fields"><input type="password" id="emberdice-token" name="token" autocomplete="off" placeholder="${kept}"></div></div>
+        <div class="form-fields">
+          <input type="password" id="emberdice-token" name="token" autocomplete="off" placeholder="${kept}">
+        </div></div>
       <p role="status">${this.#told}</p>
       <button type="button" data-action="keep">${say("seat.keep")}</button>`;
   }
@@ -83,8 +85,8 @@ export class TableWindow extends Window {
 
   async #open() {
     const names = typed(this, "characters").split(",").map((name) => name.trim()).filter(Boolean);
-    const tier = Number(typed(this, "tier_size"));
-    const body = { name: game.world?.title.slice(0, 100), lang: language(), characters: names, settings: { tier_size: tier || null } };
+    const rules = { tier_size: Number(typed(this, "tier_size")) || null };
+    const body = { name: game.world?.title.slice(0, 100), lang: language(), characters: names, settings: rules };
     const opened = await ask({ ...seat(), token: "" }, "POST", "/sessions", { body, once: true });
     await settings().set(ID, "session", opened.id);
     await keepToken(opened.tokens.gm);
@@ -103,7 +105,9 @@ export class TableWindow extends Window {
     const players = game.users?.filter((user) => !user.isGM).map(({ name }) => html`<option>${name}</option>`) ?? [];
     return html`<h3>${say("table.open")}</h3>
       <div class="form-group"><label for="emberdice-characters">${say("table.characters")}</label>
-        <div class="form-fields"><input type="text" id="emberdice-characters" name="characters" placeholder="Zoé, Max"></div></div>
+        <div class="form-fields">
+          <input type="text" id="emberdice-characters" name="characters" placeholder="Zoé, Max">
+        </div></div>
       <div class="form-group"><label for="emberdice-tier">${say("table.tier")}</label>
         <div class="form-fields"><input type="number" id="emberdice-tier" name="tier_size" min="1" max="20"></div></div>
       <button type="button" data-action="open">${say("table.open")}</button>

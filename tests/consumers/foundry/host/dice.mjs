@@ -28,7 +28,8 @@ class Die {
   get total() {
     const least = this.modifiers.map((each) => /^cs>=(\d+)$/.exec(each)?.[1]).find(Boolean);
     const kept = this.results.filter(({ active }) => active);
-    return least ? kept.filter(({ result }) => result >= Number(least)).length : kept.reduce((sum, { result }) => sum + result, 0);
+    if (least) return kept.filter(({ result }) => result >= Number(least)).length;
+    return kept.reduce((sum, { result }) => sum + result, 0);
   }
 
   /** How Dice So Nice throws them: `number` dice, then as many as have exploded, and so on. */
@@ -86,7 +87,8 @@ class StandInRoll {
           .map(({ result, success }) => `<li class="${success ? "success" : ""}">${result}</li>`)
           .join("")}</ol>`,
     );
-    return `<div class="dice-roll"><div class="dice-formula">${this.data.formula}</div>${faces.join("")}<h4 class="dice-total">${this.total}</h4></div>`;
+    const formula = `<div class="dice-formula">${this.data.formula}</div>`;
+    return `<div class="dice-roll">${formula}${faces.join("")}<h4 class="dice-total">${this.total}</h4></div>`;
   }
 }
 

@@ -78,7 +78,8 @@ class StandInDialog {
     const dialog = document.createElement("dialog");
     dialog.className = ["application", ...classes].join(" ");
     dialog.style.cssText = `position: static; display: block; color: inherit; width: ${position.width}px`;
-    dialog.innerHTML = `<header class="window-header"></header><form class="window-content">${content}<footer></footer></form>`;
+    const form = `<form class="window-content">${content}<footer></footer></form>`;
+    dialog.innerHTML = `<header class="window-header"></header>${form}`;
     /** @type {Element} */ (dialog.firstElementChild).textContent = localized(frame.title);
     place().append(dialog);
     return new Promise((resolve) => {
