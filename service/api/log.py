@@ -251,7 +251,9 @@ class EventLog:
         done = await self._tables.store.look(at, lambda turn: (turn.token, turn.version - 1))
         token, version = done.facts
         refuse_in_url(call, asked, token)
-        return at, token, self._tables.words[call.presentation.lang or done.lang], version
+        words = self._tables.words[call.presentation.lang or done.lang]
+        call.headers["Content-Language"] = words.lang.value
+        return at, token, words, version
 
     def _page(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: EventQuery) -> Any:

@@ -322,7 +322,7 @@ async def test_the_language_of_an_answer_and_of_a_refusal(client, query, header,
     table = await Table.open(client, **({"lang": own} if own else {}))
     told = {"headers": {"Accept-Language": header} if header else {}, **({"lang": query} if query else {})}
     draw = "POST /decks/light/draws"
-    for line, body in (("GET /decks", None), (draw, {}), (draw, {"character": "nobody"})):
+    for line, body in (("GET /decks", None), (draw, {}), (draw, {"character": "nobody"}), ("GET /events", None)):
         answer = await table.ask(line, body, **told)
         assert (answer.json()["lang"], answer.headers["Content-Language"]) == (expected, expected)
 
