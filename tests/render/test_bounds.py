@@ -4,9 +4,9 @@ from unicodedata import normalize
 
 import pytest
 
-from service.render.targets import GRAPHEME
+from service.render.targets import GRAPHEME, roll20_line
 from tests.live import Table
-from tests.render.readers import READERS, plain
+from tests.render.readers import READERS, plain, roll20, roll20_title
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +98,10 @@ async def test_a_one_liner(asked, what, lang):
     assert len(said) <= MOST
     composed = [normalize("NFC", grapheme) for grapheme in GRAPHEME.findall(said)]
     assert {grapheme for grapheme in composed if len(grapheme) > 1} <= set(GRAPHEME.findall(name))
+
+
+def test_a_long_title_leaves_room_for_what_happened():
+    written = roll20_line("Success. " * 60, title="[" * 100, secret=True, most=MOST)
+    assert roll20(written).startswith("Success. Success. Success.")
+    assert roll20_title(written).endswith("…")
+    assert len(roll20(written)) > MOST // 2
