@@ -15,7 +15,7 @@ run: .make/run
 test: .make/dev .make/sdk .make/foundry .make/axe $(if $(CI),ci-tools)
 	$(BIN)/pytest -q -n 2
 
-check: .make/dev lint-contract
+check: .make/dev lint-contract contract-diff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	$(BIN)/pytest -q tests/contract/test_drift.py
 
@@ -36,6 +36,10 @@ sdk: .make/sdk
 # A mock of the contract on port 4010: its examples, whatever is asked.
 mock: .make/sdk
 	$(NODE) openapi/sdk/typescript/node_modules/@stoplight/prism-cli/dist/index.js mock openapi/openapi.json
+
+# What would break a client of the last released contract.
+contract-diff: .make/dev
+	$(BIN)/python -m openapi.diff
 
 # Schemathesis with 50 examples an operation, at random, against a live service.
 fuzz: .make/dev
