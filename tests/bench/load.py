@@ -14,12 +14,22 @@ HEAD_END = b"\r\n\r\n"
 class Caller(asyncio.Protocol):
     """Sends the same request again as soon as its answer is whole."""
 
-    def __init__(self, request: bytes, tally: "Tally") -> None:
+    def __init__(self, request: bytes, tally: "Tally", pause_s: float, first_s: float) -> None:
+        """`pause_s` from one request to the next, if its answer is there by then; 0: at once."""
         self._request, self._tally, self._received, self._sent_s = request, tally, b"", 0.0
+        self._pause_s, self._next_s = pause_s, first_s
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
-        self._send()
+        self._wait()
+
+    def _wait(self) -> None:
+        if not self._pause_s:
+            self._send()
+            return
+        loop = asyncio.get_running_loop()
+        self._next_s = max(self._next_s + self._pause_s, loop.time())
+        loop.call_at(self._next_s, self._send)
 
     def _send(self) -> None:
         self._sent_s = time.perf_counter()
@@ -36,7 +46,7 @@ class Caller(asyncio.Protocol):
         self._received = b""
         self._tally.add(int(head[9:12]), time.perf_counter() - self._sent_s)
         if self._tally.open:
-            self._send()
+            self._wait()
         else:
             self._transport.close()
 
@@ -53,12 +63,15 @@ class Tally:
             self.statuses[status] = self.statuses.get(status, 0) + 1
 
 
-async def load(port: int, requests: list[bytes], connections: int, warm_up_s: float, counted_s: float) -> dict[str, object]:
+async def load(
+    port: int, requests: list[bytes], connections: int, warm_up_s: float, counted_s: float, rate: float
+) -> dict[str, object]:
     tally = Tally()
     loop = asyncio.get_running_loop()
+    pause_s = connections / rate if rate else 0.0
     for number in range(connections):
-        request = requests[number % len(requests)]
-        await loop.create_connection(lambda request=request: Caller(request, tally), "127.0.0.1", port)
+        caller = Caller(requests[number % len(requests)], tally, pause_s, loop.time() + pause_s * number / connections)
+        await loop.create_connection(lambda caller=caller: caller, "127.0.0.1", port)
     await asyncio.sleep(warm_up_s)
     tally.counting, started_s = True, time.perf_counter()
     await asyncio.sleep(counted_s)
@@ -91,12 +104,13 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--warm-up", type=float, default=0.5)
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--rate", type=float, default=0.0, help="requests a second; 0: as many as are answered")
     told = parser.parse_args()
     tokens = told.token or [None] * len(told.path)
     requests = [
         request_bytes("POST", path, told.body.encode(), token) for path, token in zip(told.path, tokens, strict=True)
     ]
-    measured = load(told.port, requests, told.connections, told.warm_up, told.seconds)
+    measured = load(told.port, requests, told.connections, told.warm_up, told.seconds, told.rate)
     json.dump(uvloop.run(measured), sys.stdout)
 
 
