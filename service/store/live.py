@@ -40,6 +40,8 @@ class Channel:
     followers: int = 0
     recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=RECENT))
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    went_back: list[int] = field(default_factory=list)
+    """Each time that its newest entries were found undone, the last that was not."""
     heard: bool = False
     """Its news are subscribed to."""
     gone: bool = False
@@ -96,11 +98,14 @@ class Live:
             return
         channel = self._channels.setdefault(session, Channel(session, cursor))
         channel.followers += 1
+        known = len(channel.went_back)
         try:
             await self._listen(channel)
             await self._catch_up(channel)
+            cursor = min(cursor, channel.last)
             while not (self._closing.is_set() or channel.gone):
                 news = channel.news
+                cursor, known = min(cursor, *channel.went_back[known:], cursor), len(channel.went_back)
                 entries = channel.after(cursor)
                 if entries is None:
                     page = await self.log.after(session, str(cursor), RECENT)
@@ -158,13 +163,26 @@ class Live:
             has_more = page.has_more
         channel.wake()
 
+    async def _begin_again(self, channel: Channel) -> None:
+        """A failover may have undone the newest entries: back to the last that is still so, then take in the others."""
+        there = (await self.log.newest(channel.session, RECENT if channel.recent else 1)).entries
+        oldest, newest = (there[0].number, there[-1].number) if there else (0, 0)
+        before = channel.last
+        if channel.recent and oldest <= channel.last:
+            while channel.recent and channel.recent[-1] not in there:
+                channel.last = channel.recent.pop().number - 1
+        channel.last = min(channel.last, newest)
+        if channel.last < before:
+            channel.went_back.append(channel.last)
+        await self._catch_up(channel)
+
     async def _read(self) -> None:
         """The one reader of this worker. Whatever fails, it reads on: the streams of all sessions depend on it."""
         behind = asked = False
         while not self._closing.is_set():
             try:
                 for channel in list(self._channels.values()) if behind else ():
-                    await self._catch_up(channel)
+                    await self._begin_again(channel)
                 behind = False
                 message = await self._pubsub.get_message(timeout=QUIET_S)
                 asked = await self._ask(asked) if message is None else False
@@ -192,5 +210,7 @@ class Live:
         if message["type"] == "message" and message["data"] == GONE:
             channel.gone = True
             channel.wake()
-        elif message["type"] != "unsubscribe":
+        elif message["type"] == "subscribe":
+            await self._begin_again(channel)
+        elif message["type"] == "message":
             await self._catch_up(channel)

@@ -1,4 +1,4 @@
-"""`make chaos`: things go wrong under load, and then every promise is checked. `python -m tests.chaos [setting …]`.
+"""`make chaos`: things go wrong under load, and then every promise is checked. `python -m tests.chaos [setting[/trial] …]`.
 
 On a machine that is busy with other things, CHAOS_PATIENCE=5 allows five times as long for all that is bounded.
 """
@@ -70,10 +70,10 @@ def longest_gap_s(load: Load, since_s: float) -> float:
 async def main(names: list[str]) -> int:
     print(HEAD, flush=True)
     red = 0
-    for name in names or SETTINGS:
+    for name, _, only in (each.partition("/") for each in names or SETTINGS):
         with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
             async with SETTINGS[name](Path(folder)) as setting:
-                for trial in setting.trials:
+                for trial in setting.trials if not only else [setting.trials[int(only)]]:
                     try:
                         await tried(trial, setting)
                     except Violation as violation:

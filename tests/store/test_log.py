@@ -1,5 +1,6 @@
 """The log: written with its change, kept to 500 entries, read from a cursor."""
 
+import asyncio
 import secrets
 
 import msgspec
@@ -9,7 +10,8 @@ from msgspec import UNSET
 from service.dice import SystemDice
 from service.errors import NotAllowed
 from service.store import keys
-from service.store.connection import connect
+from service.store.connection import connect, connect_for_news
+from service.store.live import Live
 from service.store.log import Expired, Log
 from service.store.steps import Store, Wish, seat, token_digest
 from service.table import decks, session
@@ -54,6 +56,42 @@ def ids(page):
 
 def names(page):
     return [entry.event.data["name"] for entry in page.entries]
+
+
+async def test_who_follows_hears_what_follows_a_failover_that_undid_what_was_heard(store, log, redis, redis_url, at):
+    """The numbers of what was undone are given again."""
+    await rename(store, at, "one")
+    kept = {name: await redis.dump(name) for name in (keys.session(at.session), keys.log(at.session))}
+    live = Live(log, lambda: connect_for_news(redis_url))
+    following = live.follow(at.session, 0)
+    try:
+        assert names_of(await heard(following)) == ["one"]
+        await rename(store, at, "undone", "undone too")
+        while (undone := await heard(following))[-1].event.data["name"] != "undone too":
+            pass
+        assert undone[-1].id == "4"
+        for name, dumped in kept.items():
+            await redis.restore(name, 86_400_000, dumped, replace=True)
+        await redis.client_kill_filter(_type="pubsub")
+        await rename(store, at, "two", "three", "four")
+        found = []
+        while found[-1:] != ["four"]:
+            found += names_of(await heard(following))
+        assert found == ["two", "three", "four"]
+    finally:
+        await following.aclose()
+        await live.close()
+
+
+async def heard(following):
+    async with asyncio.timeout(10):
+        while not (entries := await anext(following)):
+            pass
+    return entries
+
+
+def names_of(entries):
+    return [entry.event.data["name"] for entry in entries]
 
 
 async def test_a_new_session_has_an_empty_log(log, at):
