@@ -12,7 +12,7 @@ from babel import Locale
 from babel.lists import format_list
 from babel.numbers import format_decimal
 
-CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069"
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069"
 NO_CONTROLS = rf"^[^{CONTROL}]*(?![\s\S])"
 """Neither control characters nor anything that turns the direction of the text around it."""
 

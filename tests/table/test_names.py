@@ -71,7 +71,7 @@ REFUSED = [
     ("a" + TILDE * 4 + ZWJ + TILDE, "too_many_marks"),  # a joiner that is none
     ("क" + "\u093c" * 4 + "\u093e\u0902", "too_many_marks"),
     *((f"Ma{control}x", "pattern") for control in "\0\a\t\n\r\x1b\x7f\x80\x85\x9f\u2028\u2029"),
-    *((f"Ma{turn}x", "pattern") for turn in "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"),
+    *((f"Ma{turn}x", "pattern") for turn in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"),
     ("\u202exaM", "pattern"),
 ]
 
