@@ -35,7 +35,7 @@ async def tried(trial: Trial, setting: Setting) -> None:
             async with asyncio.timeout(PATIENCE * trial.back_within_s):
                 await load.back(healed_s)
         except TimeoutError:
-            raise Violation(f"not back within {trial.back_within_s} s") from None
+            raise Violation(f"not back within {PATIENCE * trial.back_within_s:g} s") from None
         await asyncio.sleep(AFTER_S)
     async with setting.service.client() as client:
         load.client = client
