@@ -1,5 +1,7 @@
 """A user of an SDK can test without the service: a mock of the contract answers with its examples."""
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +33,8 @@ def mock(sdk):
         until(is_there, READY_S)
         yield address
     finally:
-        running.terminate()
+        # Node is a child of the process that was started.
+        os.killpg(running.pid, signal.SIGTERM)
         running.wait(END_S)
 
 
