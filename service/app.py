@@ -5,9 +5,9 @@ import contextlib
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from litestar import Litestar, Request
+from litestar import Litestar
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
@@ -16,6 +16,7 @@ from service.api.edge import Edge, Receive, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
 from service.api.problems import Refusal
+from service.api.request import PlainRequest
 from service.api.room import Room
 from service.api.tables import Tables
 from service.dice import Chance, Dice, SystemDice
@@ -116,6 +117,7 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
         openapi_config=None,
         logging_config=None,
         request_max_body_size=settings.max_body_bytes,
+        request_class=PlainRequest,
         exception_handlers={
             HTTPException: failures.of_litestar,
             Refusal: failures.of_ours,
@@ -131,7 +133,7 @@ def create_app(settings: Settings, chance: Chance | None = None) -> Edge:
     )
 
     async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-        request: Request[Any, Any, Any] = Request(scope, receive, send)  # type: ignore[arg-type]
+        request = PlainRequest(scope, receive, send)  # type: ignore[arg-type]
         await failures.refused(request, refusal)(scope, receive, send)
 
     return Edge(app, settings, metrics, refuse)  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ def roll_pool(pool: Pool, dice: Dice) -> PoolRoll:
 
 def all_show(face: int, initial: tuple[int, ...]) -> bool:
     """Whether there is an initial die and all of them show `face` (R1, R4)."""
-    return bool(initial) and all(each == face for each in initial)
+    return bool(initial) and initial.count(face) == len(initial)
 
 
 def reached(successes: int) -> Difficulty | None:
@@ -169,11 +169,13 @@ def reached(successes: int) -> Difficulty | None:
 
 def outcome(initial: tuple[int, ...], successes: int, needed: int | None) -> Outcome:
     """A3: the first line of the table that applies. R5: the threshold counts before the sixes do."""
-    lines = (
+    for line, applies in (
         (Outcome.FATAL_ERROR, all_show(1, initial)),
         (Outcome.CRITICAL_FAILURE, successes == 0),
         (Outcome.FAILURE, needed is not None and successes < needed),
         (Outcome.ABSOLUTE_DOMINATION, initial.count(6) >= 6),
         (Outcome.CRITICAL_SUCCESS, all_show(6, initial)),
-    )
-    return next((line for line, applies in lines if applies), Outcome.SUCCESS)
+    ):
+        if applies:
+            return line
+    return Outcome.SUCCESS

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Protocol
 
 from service.dice import DieKind
@@ -12,6 +13,8 @@ from service.words import Words
 
 MOST_SHOWN = 30
 """Dice that a sentence lists; the others are counted."""
+
+FACES = tuple(map(str, range(13)))
 
 
 class ShownDie(Protocol):
@@ -71,16 +74,19 @@ def cards(count: int, words: Words) -> str:
 
 def listed(dice: Sequence[ShownDie], words: Words) -> str:
     """6 5 + red 1 → 4: base dice, red dice, and after each arrow the rerolls that the sixes before it earned."""
-    shown = dice[:MOST_SHOWN]
-    waves = [_wave(list(wave), words) for _, wave in groupby(shown, key=lambda die: die.wave)]
+    waves = [_wave(list(wave), words) for _, wave in groupby(dice[:MOST_SHOWN], key=attrgetter("wave"))]
     more = words("say.more_dice", n=len(dice) - MOST_SHOWN) if len(dice) > MOST_SHOWN else ""
     return " → ".join(waves) + more
 
 
 def _wave(wave: Sequence[ShownDie], words: Words) -> str:
-    base = " ".join(str(die.face) for die in wave if die.kind is not DieKind.RED)
-    red = " ".join(str(die.face) for die in wave if die.kind is DieKind.RED)
-    return " + ".join(part for part in (base, red and words("say.red", faces=red)) if part)
+    of_red = DieKind.RED
+    base = " ".join([FACES[die.face] for die in wave if die.kind is not of_red])
+    red = " ".join([FACES[die.face] for die in wave if die.kind is of_red])
+    if not red:
+        return base
+    said = words("say.red", faces=red)
+    return f"{base} + {said}" if base else said
 
 
 def say_pool_odds(odds: PoolOdds, words: Words) -> str:
