@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
 from litestar import Request
@@ -127,12 +128,14 @@ def _item(type_: Any) -> Any:
 
 def shown(kind: type[Any], facts: Struct, words: Words, **carried: object) -> Any:
     """The facts as an answer, their cards worded."""
-    said: dict[str, Any] = {
-        each.name: _worded(each.type, getattr(facts, each.name), words)
-        for each in fields(facts)
-        if _worded_type(each.type) is not None
-    }
+    said = {name: _worded(type_, getattr(facts, name), words) for name, type_ in _to_word(type(facts))}
     return with_facts(kind, facts, **said, **carried)
+
+
+@cache
+def _to_word(facts: type[Struct]) -> tuple[tuple[str, Any], ...]:
+    """Members of the facts that hold cards, and their types."""
+    return tuple((each.name, each.type) for each in fields(facts) if _worded_type(each.type) is not None)
 
 
 def _worded(type_: Any, value: Any, words: Words) -> Any:

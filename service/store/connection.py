@@ -4,11 +4,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, Sentinel
+import hiredis
+from redis.asyncio import BlockingConnectionPool, Connection, ConnectionPool, Redis, Sentinel
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import (
     MasterNotFoundError,
@@ -119,7 +121,7 @@ def connect_for_news(url: str) -> Redis:
     told = _options(address)
     if address.kind is Kind.CLUSTER:
         kind = AnyNodeSSLConnection if address.tls else AnyNodeConnection
-        told |= {"connection_class": kind, "nodes": address.nodes}
+        told |= {"connection_class": packing(kind), "nodes": address.nodes}
     return Redis.from_pool(ConnectionPool(**told))
 
 
@@ -135,7 +137,21 @@ def check(url: str) -> None:
 
 def _options(address: Address) -> dict[str, Any]:
     patience = {"socket_timeout": SOCKET_TIMEOUT_S, "socket_connect_timeout": CONNECT_TIMEOUT_S}
-    return {**patience, "retry": Retry(NoBackoff(), 0), **address.options}
+    told = {**patience, "retry": Retry(NoBackoff(), 0), **address.options}
+    return {**told, "connection_class": packing(told.get("connection_class", Connection))}
+
+
+@cache
+def packing(kind: type[Any]) -> type[Any]:
+    """Connections that write their commands with hiredis: redis-py only reads with it, and a step has thirty arguments."""
+
+    class Packing(kind):  # type: ignore[misc]
+        def pack_command(self, *arguments: Any) -> list[bytes]:
+            if b" " in arguments[0] if isinstance(arguments[0], bytes) else " " in arguments[0]:  # as in CONFIG GET
+                return super().pack_command(*arguments)  # type: ignore[no-any-return]
+            return [hiredis.pack_command(arguments)]
+
+    return Packing
 
 
 def _pool(address: Address, node: Node | None = None) -> BlockingConnectionPool:
@@ -145,7 +161,7 @@ def _pool(address: Address, node: Node | None = None) -> BlockingConnectionPool:
 
 def _sentinel_pool(address: Address) -> ConnectionPool:
     kind = SentinelManagedSSLConnection if address.tls else SentinelManagedConnection
-    told = _options(address) | {"connection_class": kind, "max_connections": MOST_CONNECTIONS}
+    told = _options(address) | {"connection_class": packing(kind), "max_connections": MOST_CONNECTIONS}
     return SentinelPool(address.master, _sentinel(address), timeout=WAIT_FOR_CONNECTION_S, **told)
 
 
@@ -164,12 +180,12 @@ class Script:
         here = files(__package__)
         shebang, source = here.joinpath(name).read_text().split("\n", 1)
         self._source = f"{shebang}\n{here.joinpath(needs).read_text() if needs else ''}{source}"
-        self._digest = sha1(self._source.encode(), usedforsecurity=False).hexdigest()
+        self.digest = sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 
     async def __call__(self, redis: Redis, keys: Sequence[str], arguments: Sequence[str | bytes | int]) -> Any:
         """Raises StoreUnavailable."""
         try:
-            return await redis.evalsha(self._digest, len(keys), *keys, *arguments)
+            return await redis.evalsha(self.digest, len(keys), *keys, *arguments)
         except NoScriptError:
             return await guarded(redis.eval(self._source, len(keys), *keys, *arguments))
         except FAULTS as error:

@@ -7,8 +7,6 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from hashlib import sha1
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,14 @@ from redis.crc import key_slot
 from redis.retry import Retry
 
 from service.store import keys
+from service.store.connection import Script
 from tests.live import Proxy, Service, until
 from tests.servers import ClusterServers, Sentinels, Server, running
 
 WORKERS = 3
 HOLD_S, POLL_S, START_S = 2.0, 0.02, 60.0
 UNLIMITED = resource.RLIM_INFINITY
-COMMIT = sha1(files("service.store").joinpath("commit.lua").read_bytes(), usedforsecurity=False).hexdigest().encode()
+COMMIT = Script("commit.lua", needs="rate.lua").digest.encode()
 
 
 @dataclass(frozen=True)

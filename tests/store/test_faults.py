@@ -5,22 +5,19 @@ import os
 import signal
 import time
 from contextlib import asynccontextmanager
-from hashlib import sha1
-from importlib.resources import files
 
 import msgspec
 import pytest
 from redis.asyncio import Redis
 
 from service.store import keys
+from service.store.connection import Script
 from service.store.embedded import EmbeddedServer
 from tests.live import Proxy, Table, in_process
 
 pytestmark = pytest.mark.anyio
 
-COMMIT, READ = (
-    sha1(files("service.store").joinpath(name).read_bytes(), usedforsecurity=False).hexdigest().encode()
-    for name in ("commit.lua", "read.lua")
+COMMIT, READ = (Script(name, needs="rate.lua").digest.encode() for name in ("commit.lua", "read.lua"))
 )
 BOUND_S = 8.0
 """A refusal comes within twice the deadline of a step, however slow this machine is."""
