@@ -60,7 +60,7 @@ class ShownCard(Struct, frozen=True, kw_only=True):
 class RedactedAnswer(Answer, frozen=True, kw_only=True):
     """What the others may see of a roll or draw that is not public: that it was made."""
 
-    redacted: bool
+    redacted: Annotated[bool, Meta(extra_json_schema={"const": True})]
     visibility: Visibility
     public_text: Text
     event: Annotated[str, Meta(max_length=20)]
