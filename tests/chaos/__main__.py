@@ -76,9 +76,9 @@ async def main(names: list[str]) -> int:
                 for trial in setting.trials if not only else [setting.trials[int(only)]]:
                     try:
                         await tried(trial, setting)
-                    except Violation as violation:
+                    except (Violation, TimeoutError) as violation:
                         red += 1
-                        print(f"{trial.name:<44}RED: {violation}", flush=True)
+                        print(f"{trial.name:<44}RED: {violation!r}", flush=True)
     return red
 
 
