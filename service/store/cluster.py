@@ -125,6 +125,7 @@ class Cluster(Redis):
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         if self._learning:
             self._learning.cancel()
+            await asyncio.gather(self._learning, return_exceptions=True)
         await asyncio.gather(*(client.aclose() for client in self._clients.values()))
 
 

@@ -101,6 +101,7 @@ class SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
     async def aclose(self) -> None:
         if self._asking:
             self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         await super().aclose()
         await self.sentinel_manager.aclose()
 
