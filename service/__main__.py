@@ -1,5 +1,6 @@
 """Start the service: `python -m service`."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -24,6 +25,8 @@ CONNECTIONS = 4_096
 HEADERS_MS = 30_000
 """Time in which a request's headers have to be here, and that a connection may be idle between two requests."""
 OPEN_FILES = 65_536
+PORT_WAIT_S = 5.0
+"""A service that is just ending still has its port."""
 STOP_S = 10
 """Time that running requests get to end when the service stops."""
 
@@ -55,12 +58,32 @@ def main() -> None:
         sys.exit(f"emberdice: {error}")
     if settings.redis_url:
         check_address(settings.redis_url)
+    claim_port(settings)
     with ExitStack() as around:
         if not settings.redis_url:
             os.environ["REDIS_URL"] = embedded(settings, around)
         if settings.metrics:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = around.enter_context(TemporaryDirectory(prefix="emberdice-metrics-"))
         serve(settings)
+
+
+def claim_port(settings: Settings) -> None:
+    """Workers share a port, and would share it with another service of this kind: each would get a part of the requests."""
+    host, give_up_s = numeric(settings.host), time.monotonic() + PORT_WAIT_S
+    while fault := port_fault(host, settings.port):
+        if fault.errno != errno.EADDRINUSE or time.monotonic() > give_up_s:
+            sys.exit(f"emberdice: HOST={settings.host}, PORT={settings.port}: {fault.strerror}")
+        time.sleep(0.1)
+
+
+def port_fault(host: str, port: int) -> OSError | None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            return error
+    return None
 
 
 def check_address(redis_url: str) -> None:
@@ -104,7 +127,9 @@ def allow_open_files() -> None:
 
 def serve(settings: Settings) -> None:
     allow_open_files()
-    print(f"Emberdice: API on {address(settings)}/v1, documentation on {address(settings)}/docs", flush=True)
+    here, told = local(settings), address(settings)
+    where = f" (here {here})" if here != told else ""
+    print(f"Emberdice: API on {told}/v1, documentation on {told}/docs{where}", flush=True)
     Server(
         "service.__main__:application",
         factory=True,
@@ -133,8 +158,12 @@ def numeric(host: str) -> str:
 
 
 def address(settings: Settings) -> str:
+    return settings.public_url or local(settings)
+
+
+def local(settings: Settings) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return settings.public_url or f"http://{host}:{settings.port}"
+    return f"http://{host}:{settings.port}"
 
 
 if __name__ == "__main__":

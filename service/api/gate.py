@@ -26,7 +26,7 @@ class Gate:
             return None
         if self._key and not secrets.compare_digest(headers.get(API_KEY.lower().encode(), b""), self._key):
             return Refusal(
-                "unauthorized", headers={"WWW-Authenticate": API_KEY}, faults=((f"header.{API_KEY}", "api_key", {}),)
+                "api-key-required", headers={"WWW-Authenticate": API_KEY}, faults=((f"header.{API_KEY}", "api_key", {}),)
             )
         if self._per_second and path != "/v1/sessions" and not self._has_room():  # sessions are counted by address
             return Refusal("too-many-requests", headers={"Retry-After": "1"}, seconds=1)

@@ -90,7 +90,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     def problems(self) -> tuple[str, ...]:
         """Every code that this operation can answer with."""
         body = ("malformed-body", "body-too-slow", "body-too-large", "unsupported-media-type") if self.body else ()
-        gate = ("unauthorized",) if self.gated else ()
+        gate = ("api-key-required",) if self.gated else ()
         return ("invalid-request", *body, *gate, *self.refuses, "too-many-requests", "internal-error")
 
     @property

@@ -66,6 +66,7 @@ HEALING: dict[str, Any] = {"care": Care, "patient": Name, "next_roll": Moment}
 STATUS: dict[str, tuple[int, dict[str, Any]]] = {
     "malformed-body": (400, {"position": Annotated[int, Meta(ge=0, description="Offset in the body, in bytes.")]}),
     "unauthorized": (401, {}),
+    "api-key-required": (401, {}),
     "forbidden": (403, {}),
     "not-found": (404, {"nearest": (Annotated[list[Name], Meta(max_length=3, description="Names that are there.")], [])}),
     "method-not-allowed": (405, {}),

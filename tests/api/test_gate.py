@@ -32,6 +32,7 @@ async def test_without_the_operators_key_nothing_is_rolled_or_opened(guarded, me
     headers = {} if key is None else {"X-Api-Key": key.encode()}
     answer = await guarded.request(method, f"http://emberdice{path}", headers=headers, json={} if method == "POST" else None)
     assert answer.status_code == 401
+    assert answer.json()["code"] == "api-key-required"
     assert answer.json()["errors"][0]["at"] == "header.X-Api-Key"
     assert answer.headers["WWW-Authenticate"] == "X-Api-Key"
 

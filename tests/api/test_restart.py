@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
+import sys
 
 import pytest
 from redis import Redis
@@ -122,6 +124,19 @@ def test_workers_end_with_a_main_process_that_is_killed_alone(tmp_path):
         until(lambda: not any(map(runs, workers)), within_s=5)
     finally:
         service.kill()
+
+
+@pytest.mark.parametrize("who", ["another service", "another program"])
+def test_a_port_that_is_taken_is_said(tmp_path, who):
+    """Two services would share it, each with a part of the requests."""
+    with socket.create_server(("127.0.0.1", 0), reuse_port=who == "another service") as listening:
+        port = listening.getsockname()[1]
+        told = {"PORT": str(port), "DATA_DIR": str(tmp_path), "REDIS_URL": "unix:///nowhere"}
+        command = [sys.executable, "-m", "service"]
+        ended = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=30, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == f"emberdice: HOST=127.0.0.1, PORT={port}: Address already in use\n"
+    assert not ended.stdout
 
 
 def runs(pid):
