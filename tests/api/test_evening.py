@@ -145,11 +145,13 @@ class Bot:
 
     async def deal(self, card, who):
         """The grave card of that name, off the pile: what is drawn before it goes back under the pile."""
-        while True:
+        await self.do("POST /decks/grave/shuffles", {"discard": True}, {})  # the one that was discarded may be it
+        for _ in range(18):
             drawn = (await self.do("POST /decks/grave/draws", {"character": who}, {}))["cards"][0]
             if drawn["card"] == card:
                 return drawn["id"]
             await self.do("POST /decks/grave/returns", {"cards": [drawn["id"]], "to": "bottom"}, {})
+        raise AssertionError(f"{card} is not in the pile")
 
 
 async def seated(client):
