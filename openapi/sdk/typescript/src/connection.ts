@@ -1,4 +1,7 @@
 // One caller's line to the service: its token, and what is repeated when an answer is lost.
+//
+// What may be thrown: Refused, the service said no; Unreachable, no answer came, however often it was asked; Unexpected, what
+// answered was not the service; of `Table.events` alone LogExpired. Whoever aborts gets the reason of their own signal.
 
 import { OPERATIONS } from "./contract.js";
 import type { components, operations } from "./schema.js";
@@ -7,9 +10,14 @@ export type Operation = keyof operations & keyof typeof OPERATIONS;
 export type Problem = components["schemas"][keyof components["schemas"] & `${string}Problem`];
 
 type Json<Response> = Response extends { content: { "application/json": infer Body } } ? Body : never;
-export type Answer<Op extends Operation> = {
+type Answered<Op extends Operation> = {
   [Status in keyof operations[Op]["responses"]]: Json<operations[Op]["responses"][Status]>;
 }[keyof operations[Op]["responses"]];
+
+/** `if (answer.redacted)` tells the public form of a secret from the whole answer. */
+type Tellable<Body> = Body extends { redacted: true } ? Body : Body & { redacted?: never };
+type Redacted<Body> = Extract<Body, { redacted: true }>;
+export type Answer<Op extends Operation> = [Redacted<Answered<Op>>] extends [never] ? Answered<Op> : Tellable<Answered<Op>>;
 
 type Present<Members> = [Members] extends [never] ? unknown : Members;
 type Part<Op extends Operation, Place extends "path" | "query" | "header"> = Present<
@@ -37,6 +45,8 @@ export type Methods<Op extends Operation, Bound extends string = never> = {
 /** The service refused; nothing was rolled and nothing changed. `problem` is told apart by its `code`. */
 export class Refused extends Error {
   readonly code: Problem["code"];
+  readonly text: string;
+  readonly status: number;
 
   constructor(
     readonly problem: Problem,
@@ -45,6 +55,16 @@ export class Refused extends Error {
     super(`${problem.code}: ${problem.text}`);
     this.name = "Refused";
     this.code = problem.code;
+    this.text = problem.text;
+    this.status = problem.status;
+  }
+}
+
+/** No answer came, however often it was asked; what was lost last is its `cause`. The last step may have been heard. */
+export class Unreachable extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = "Unreachable";
   }
 }
 
@@ -59,21 +79,30 @@ export class Unexpected extends Error {
   }
 }
 
-/** How often one request is repeated, and how long a wait may be that the service asks for. */
-export type Patience = { repeats: number; firstWaitMs: number; longestWaitMs: number; timeoutMs: number };
-export const PATIENCE: Patience = { repeats: 4, firstWaitMs: 250, longestWaitMs: 30_000, timeoutMs: 10_000 };
+/**
+ * How often one request is repeated, and how long a wait may be that the service asks for. `awayMs` is how long `events` waits
+ * for a service that has gone. It asks every `longestWaitMs` at least.
+ */
+export type Patience = { repeats: number; firstWaitMs: number; longestWaitMs: number; timeoutMs: number; awayMs: number };
+export const PATIENCE: Patience = {
+  repeats: 4,
+  firstWaitMs: 250,
+  longestWaitMs: 30_000,
+  timeoutMs: 10_000,
+  awayMs: Number.POSITIVE_INFINITY,
+};
 
 const PASSING = new Set([429, 502, 503, 504]);
 
 export class Connection {
+  readonly address: string;
+  readonly patience: Patience;
   readonly #headers: Record<string, string>;
 
-  constructor(
-    readonly address: string,
-    token?: string,
-    readonly patience: Patience = PATIENCE,
-  ) {
-    this.#headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  constructor(address: string, patience: Partial<Patience>, headers: Record<string, string>) {
+    this.address = address.replace(/\/+$/, "");
+    this.patience = { ...PATIENCE, ...patience };
+    this.#headers = headers;
   }
 
   async ask<Op extends Operation>(name: Op, asked: Record<string, unknown> = {}): Promise<Answer<Op>> {
@@ -89,9 +118,9 @@ export class Connection {
     return (await response.json()) as Answer<Op>;
   }
 
-  /** A response whose body is left to the caller. */
-  open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    return this.#patiently(() => this.#sent(this.address + path, { headers }, signal), true, signal);
+  /** A response whose body is left to the caller, who also knows when to ask again. */
+  async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    return checked(await this.#sent(this.address + path, { headers }, signal).catch(unreached));
   }
 
   #url(path: string, params: Record<string, unknown>): string {
@@ -112,9 +141,9 @@ export class Connection {
       const passing = outcome instanceof Response && PASSING.has(outcome.status);
       const again = repeatable ? passing || !(outcome instanceof Response) : passing && outcome.status === 429;
       const waitMs = this.#waitMs(repeats, outcome);
-      if (again && waitMs !== undefined) await slept(waitMs);
+      if (again && waitMs !== undefined) await slept(waitMs, signal);
       else if (outcome instanceof Response) return checked(outcome);
-      else throw outcome;
+      else unreached(outcome);
     }
   }
 
@@ -135,8 +164,58 @@ export class Connection {
   }
 }
 
-export function slept(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
+export function unreached(lost: Error): never {
+  throw new Unreachable(`The service does not answer: ${lost.message}`, lost);
+}
+
+/** What may pass, and ends a listener only where it does not. */
+export type Lost = Refused | Unexpected | Unreachable;
+export function isLost(error: unknown): error is Lost {
+  return error instanceof Refused || error instanceof Unexpected || error instanceof Unreachable;
+}
+
+/** How long nothing was heard from the service, and when to ask again. Listeners do not all come back at once. */
+export class Absence {
+  #sinceMs: number | undefined;
+  #pauseMs: number;
+
+  constructor(readonly patience: Patience) {
+    this.#pauseMs = patience.firstWaitMs;
+  }
+
+  end(): void {
+    this.#sinceMs = undefined;
+    this.#pauseMs = this.patience.firstWaitMs;
+  }
+
+  /** Throws what was lost where it does not pass, Unreachable where it was waited for long enough. */
+  pauseMs(lost: Lost | undefined): number {
+    if (lost && "status" in lost && !PASSING.has(lost.status)) throw lost;
+    const { longestWaitMs, awayMs } = this.patience;
+    this.#sinceMs ??= Date.now();
+    const leftMs = awayMs - (Date.now() - this.#sinceMs);
+    if (leftMs <= 0) throw new Unreachable("The service stays away.", lost);
+    const askedMs = lost instanceof Refused ? (lost.retryAfterS ?? 0) * 1000 : 0;
+    const pauseMs = Math.max(this.#pauseMs * (0.5 + Math.random() / 2), askedMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestWaitMs);
+    return Math.min(pauseMs, longestWaitMs, leftMs);
+  }
+}
+
+/** Throws the signal's reason as soon as it is aborted. */
+export function slept(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((done, stopped) => {
+    const stop = () => {
+      clearTimeout(timer);
+      stopped(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      done();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 function retryAfterS(response: Response): number | undefined {

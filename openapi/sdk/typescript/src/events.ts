@@ -1,6 +1,6 @@
-// A table's event stream, across cut connections.
+// A table's event stream, across cut connections and restarts of the service.
 
-import { type Connection, slept } from "./connection.js";
+import { Absence, type Connection, isLost, type Lost, slept, unreached } from "./connection.js";
 import type { components } from "./schema.js";
 
 export type TableEvent = components["schemas"]["Event"];
@@ -21,27 +21,37 @@ export class LogExpired extends Error {
 
 export async function* events(at: Connection, session: string, after: string, signal?: AbortSignal): AsyncGenerator<TableEvent> {
   const path = `/v1/sessions/${encodeURIComponent(session)}/events`;
+  const absence = new Absence(at.patience);
   for (;;) {
-    for await (const { id, said } of messages(at, path, after, signal)) {
-      if (said.type === "reset") throw new LogExpired(after, said.last_event);
-      after = id;
-      yield said;
+    let lost: Lost | undefined;
+    try {
+      for await (const { id, said } of messages(at, path, after, absence, signal)) {
+        if (said.type === "reset") throw new LogExpired(after, said.last_event);
+        after = id;
+        yield said;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!isLost(error)) throw error;
+      lost = error;
     }
-    signal?.throwIfAborted();
-    await slept(at.patience.firstWaitMs);
+    await slept(absence.pauseMs(lost), signal);
   }
 }
 
 /** What one connection says, until it is cut or silent for too long. */
-async function* messages(at: Connection, path: string, after: string, signal?: AbortSignal) {
+async function* messages(at: Connection, path: string, after: string, absence: Absence, signal?: AbortSignal) {
   const silent = new AbortController();
   const either = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal;
-  const response = await at.open(path, { Accept: "text/event-stream", "Last-Event-ID": after }, either);
-  const decoder = new TextDecoder();
   let unread = "";
   try {
-    for await (const chunk of chunks(response, silent)) {
-      const blocks = (unread + decoder.decode(chunk, { stream: true })).split("\n\n");
+    const asked = at.open(path, { Accept: "text/event-stream", "Last-Event-ID": after }, either);
+    const reader = (await heard(asked, silent)).body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const read = reader && (await heard(reader.read().catch(unreached), silent));
+      if (!read || read.done) return;
+      absence.end();
+      const blocks = (unread + read.value).split("\n\n");
       unread = blocks.pop() ?? "";
       for (const block of blocks) {
         const id = /^id: (.*)$/m.exec(block)?.[1];
@@ -54,13 +64,11 @@ async function* messages(at: Connection, path: string, after: string, signal?: A
   }
 }
 
-async function* chunks(response: Response, silent: AbortController) {
-  const reader = response.body?.getReader();
-  for (;;) {
-    const timer = setTimeout(() => silent.abort(), SILENCE_MS);
-    const read = await reader?.read().catch(() => undefined);
+async function heard<Said>(next: Promise<Said>, silent: AbortController): Promise<Said> {
+  const timer = setTimeout(() => silent.abort(), SILENCE_MS);
+  try {
+    return await next;
+  } finally {
     clearTimeout(timer);
-    if (!read || read.done) return;
-    yield read.value;
   }
 }

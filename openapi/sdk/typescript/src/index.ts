@@ -1,11 +1,21 @@
 // A client of Emberdice, made from its contract.
 
-import { type Asked, Connection, type Methods, type Operation } from "./connection.js";
+import { type Asked, Connection, type Methods, type Operation, type Patience } from "./connection.js";
 import { OPERATIONS } from "./contract.js";
 import { events, type TableEvent } from "./events.js";
 import type { OpenedSession, OpenRequest, operations } from "./schema.js";
 
-export { type Answer, type Asked, type Operation, PATIENCE, type Patience, type Problem, Refused, Unexpected } from "./connection.js";
+export {
+  type Answer,
+  type Asked,
+  type Operation,
+  PATIENCE,
+  type Patience,
+  type Problem,
+  Refused,
+  Unexpected,
+  Unreachable,
+} from "./connection.js";
 export { VERSION } from "./contract.js";
 export { LogExpired, type TableEvent } from "./events.js";
 export type * from "./schema.js";
@@ -22,11 +32,11 @@ export class Table extends Connection {
     address: string,
     readonly id: string,
     token: string,
-    patience = new Connection(address).patience,
+    patience: Partial<Patience> = {},
     /** What is said only once, and only to whoever opens the table. */
     readonly opened?: OpenedSession,
   ) {
-    super(address, token, patience);
+    super(address, patience, { Authorization: `Bearer ${token}` });
   }
 
   /** The same table for another token, for example that of `opened.tokens.player`. */
@@ -35,8 +45,9 @@ export class Table extends Connection {
   }
 
   /**
-   * What happens from now, or after that event, across cut connections.
-   * Throws LogExpired where the log does not reach back so far.
+   * What happens from now, or after that event, across cut connections and restarts of the service.
+   * Throws LogExpired where the log does not reach back so far, Unreachable after `awayMs`, and Refused where the token or the
+   * table is no more.
    */
   async *events(after?: string, signal?: AbortSignal): AsyncGenerator<TableEvent> {
     yield* events(this, this.id, after ?? (await this.readState()).last_event, signal);
@@ -47,6 +58,11 @@ export interface Emberdice extends Methods<Exclude<Operation, AtTable>> {}
 
 /** The service: what needs no table, and the way to one. */
 export class Emberdice extends Connection {
+  /** `apiKey`: where the service's operator asks for one. */
+  constructor(address: string, { apiKey, patience = {} }: { apiKey?: string | undefined; patience?: Partial<Patience> } = {}) {
+    super(address, patience, apiKey ? { "X-Api-Key": apiKey } : {});
+  }
+
   /** Opens a table and sits down as its game master. */
   async openTable(wanted: OpenRequest = {}): Promise<Table & { opened: OpenedSession }> {
     const opened = await this.openSession({ body: wanted });
