@@ -14,8 +14,10 @@ import time
 import msgspec
 
 from service.api.sessions import new_secret
+from service.settings import WrongSetting, read, without_password
 from service.store import keys
-from service.store.connection import connect
+from service.store.connection import WrongAddress, check, connect
+from service.store.faults import FAULTS
 from service.store.steps import token_digest
 from service.table.audience import Role
 from service.table.records import Token
@@ -35,7 +37,19 @@ async def minted(redis_url: str, session: str) -> str | None:
     return secret
 
 
+def main(redis_url: str, session: str) -> None:
+    try:
+        check(read({"REDIS_URL": redis_url}).redis_url)
+        print(asyncio.run(minted(redis_url, session)) or sys.exit("there is no such session"))
+    except WrongSetting as error:
+        sys.exit(str(error))
+    except WrongAddress as error:
+        sys.exit(f"REDIS_URL={without_password(redis_url)}: {error}")
+    except FAULTS as error:
+        sys.exit(f"no token: {error}")
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not os.environ.get("REDIS_URL"):
         sys.exit("usage: REDIS_URL=… python deploy/gm_token.py SESSION")
-    print(asyncio.run(minted(os.environ["REDIS_URL"], sys.argv[1])) or sys.exit("there is no such session"))
+    main(os.environ["REDIS_URL"], sys.argv[1])

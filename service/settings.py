@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, inspect
 from msgspec.structs import fields
 
 from service.addresses import Proxies
@@ -15,10 +15,13 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Bytes = Annotated[int, Meta(ge=1_024, le=1_073_741_824)]
 
 INTEGER = re.compile(r"0|[1-9][0-9]*")
-ORIGIN = re.compile(r"\*|https?://[^\s/,?#]+")
+SENT = re.compile(r"[!-~]+")
 
 HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s/,:@?#\[\]]+)(:[0-9]{1,5})?"
 HOSTS = rf"([^\s/?#]*@)?{HOST}(,{HOST})*"
+WEB_HOST = r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._~%-]+)(:[0-9]{1,5})?"
+WEB_PATH = r"(/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*"
+ORIGIN = re.compile(rf"\*|https?://{WEB_HOST}")
 
 # What a text must look like, and how that is said.
 SHAPES = {
@@ -31,8 +34,13 @@ SHAPES = {
         "must look like redis://host:6379/0, rediss://…, unix:///path, redis+sentinel://host:26379,host:26379/master/0 or "
         "redis+cluster://host:6379,host:6379; in a password, / ? # @ are written %2F %3F %23 %40",
     ),
-    "PUBLIC_URL": (re.compile(r"https?://[^\s?#]*[^\s?#/]"), "must be an http(s) address without query or final slash"),
+    "PUBLIC_URL": (
+        re.compile(f"https?://{WEB_HOST}{WEB_PATH}"),
+        "must be an http(s) address in ASCII (a host's name as xn--…, a path percent-encoded) "
+        "without password, query or final slash",
+    ),
 }
+SECRETS = {"EMBERDICE_API_KEY": "key", "EMBERDICE_METRICS_TOKEN": "token"}
 
 
 # Names that other software of this kind uses too; all else has our own prefix.
@@ -86,7 +94,12 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 def without_password(address: str) -> str:
     """Also where it is not well-formed: all that may be a password is left out."""
-    return re.sub(r"^([a-z+]*://)?[\s\S]*@", r"\1…@", address)
+    scheme = match[0] if (match := re.match(r"[a-z+]*://", address)) else ""
+    login, at, place = address.removeprefix(scheme).rpartition("@")
+    if "?" in login:
+        return f"{scheme}…"
+    place, asks, _ = place.partition("?")
+    return f"{scheme}{'…@' if at else ''}{place}{'?…' if asks else ''}"
 
 
 def _check(name: str, value: str) -> None:
@@ -95,14 +108,23 @@ def _check(name: str, value: str) -> None:
         raise WrongSetting(f"{name}={value}: must be a whole number in plain digits")
     if name in SHAPES and not SHAPES[name][0].fullmatch(value):
         raise WrongSetting(f"{name}={without_password(value)}: {SHAPES[name][1]}")
+    if name in SECRETS and not SENT.fullmatch(value):
+        raise WrongSetting(f"{name}: a {SECRETS[name]} is sent in a header: ASCII without spaces, line ends or accents")
     if name == "EMBERDICE_CORS_ORIGINS" and not all(ORIGIN.fullmatch(each.strip()) for each in value.split(",")):
-        raise WrongSetting(f"{name}={value}: must be * or origins like https://table.example, separated by commas")
+        raise WrongSetting(f"{name}={value}: must be * or origins like https://table.example in ASCII, separated by commas")
     if name == "EMBERDICE_TRUSTED_PROXIES":
         _check_proxies(name, value)
     try:
         msgspec.convert({name: value}, Settings, strict=False)
-    except msgspec.ValidationError as wrong:
-        raise WrongSetting(f"{name}={value}: {str(wrong).split(' - at ')[0]}") from None
+    except msgspec.ValidationError:
+        raise WrongSetting(f"{name}={value}: {_asked(field.type)}") from None
+
+
+def _asked(type_: Any) -> str:
+    kind = inspect.type_info(type_)
+    if isinstance(kind, inspect.IntType):
+        return f"must be a whole number from {kind.ge} to {kind.le}"
+    return "must be true or false"
 
 
 def _check_proxies(name: str, value: str) -> None:

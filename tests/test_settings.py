@@ -59,8 +59,35 @@ def test_a_redis_is_one_server_or_a_master_that_sentinels_know_or_a_cluster(url)
     assert read({"REDIS_URL": url}).redis_url == url
 
 
-def test_a_refused_address_does_not_say_its_password():
-    assert "secret" not in refusal(REDIS_URL="redis+cluster://user:secret@one:6379/1")
+WITH_A_SECRET = [
+    # name, value, what may be shown of it
+    ("REDIS_URL", "redis+cluster://user:SECRET@one:6379/1", "redis+cluster://…@one:6379/1"),
+    ("REDIS_URL", "redis+sentinel://one?sentinel_password=SECRET&foo=1", "redis+sentinel://one?…"),
+    ("REDIS_URL", "redis+magic://one?password=SECRET", "redis+magic://one?…"),
+    ("REDIS_URL", "redis+sentinel://one?password=pass@SECRET", "redis+sentinel://…"),
+    ("REDIS_URL", "redis://user:SECRET?SECRET@one", "redis://…"),
+    ("REDIS_URL", "SECRET\n?SECRET@one", "…"),
+    ("PUBLIC_URL", "https://user:SECRET@dice.example", "https://…@dice.example"),
+    ("PUBLIC_URL", "https://dice.example/a?b=SECRET", "https://dice.example/a?…"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "shown"), WITH_A_SECRET)
+def test_a_refused_address_does_not_say_its_password(name, value, shown):
+    assert "SECRET" not in refusal(**{name: value})
+    assert refusal(**{name: value}).startswith(f"{name}={shown}: ")
+
+
+@pytest.mark.parametrize("name", ["EMBERDICE_API_KEY", "EMBERDICE_METRICS_TOKEN"])
+@pytest.mark.parametrize("value", [" ", "secret\n", "sec ret", "sécret", "secret\x7f"])
+def test_what_no_header_can_carry_is_neither_a_key_nor_a_token(name, value):
+    assert refusal(**{name: value}).startswith(f"{name}: a ")
+    assert "ret" not in refusal(**{name: value})
+
+
+@pytest.mark.parametrize("url", ["https://xn--d1aqf.example/a%20b/c", "http://[::1]:8000", "http://127.0.0.1"])
+def test_links_start_with_what_a_header_can_carry(url):
+    assert read({"PUBLIC_URL": url}).public_url == url
 
 
 def test_only_what_other_software_sets_too_goes_without_our_prefix():
@@ -98,7 +125,10 @@ def test_a_switch_is_true_or_false(name, value):
         ("PUBLIC_URL", "dice.example"),
         ("PUBLIC_URL", "ftp://dice.example"),
         ("PUBLIC_URL", "https://dice.example/"),
-        ("PUBLIC_URL", "https://dice.example/a?b"),
+        ("PUBLIC_URL", "https://дом.example"),
+        ("PUBLIC_URL", "https://dice.example/é"),
+        ("PUBLIC_URL", "https://dice.example\r\nX: y"),
+        ("EMBERDICE_CORS_ORIGINS", "https://дом.example"),
         ("REDIS_URL", "dice.example:6379"),
         ("REDIS_URL", "redis+sentinel://one:26379,two:26379"),
         ("REDIS_URL", "redis+sentinel:///dice"),
@@ -122,12 +152,31 @@ def test_a_value_out_of_bounds_is_refused_with_its_variable(name, value):
     assert refusal(**{name: value}).startswith(f"{name}={value}: ")
 
 
+IN_WORDS = [
+    ("PORT", "99999", "must be a whole number from 0 to 65535"),
+    ("WORKERS", "0", "must be a whole number from 1 to 256"),
+    ("EMBERDICE_METRICS", "maybe", "must be true or false"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), IN_WORDS)
+def test_what_a_value_must_be_is_said_in_words(name, value, said):
+    assert refusal(**{name: value}) == f"{name}={value}: {said}"
+
+
 @pytest.mark.parametrize("name", ["EMBERDICE_PORTS", "EMBERDICE_PORT", "EMBERDICE_", "EMBERDICE_access_log"])
 def test_a_variable_of_ours_that_is_no_setting_is_refused(name):
     assert refusal(**{name: "1"}) == f"{name} is not a setting; the README lists them all"
 
 
-@pytest.mark.parametrize(("name", "value"), [("PORT", "many"), ("EMBERDICE_SPEED", "9"), ("REDIS_URL", "redis://a?b=c")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "many"),
+        ("EMBERDICE_SPEED", "9"),
+        ("REDIS_URL", "redis://a?b=c"),
+    ],
+)
 def test_the_service_does_not_start_with_a_wrong_setting(name, value, tmp_path):
     environ = {**os.environ, "DATA_DIR": str(tmp_path / "data"), name: value}
     ran = subprocess.run(

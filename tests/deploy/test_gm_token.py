@@ -33,3 +33,18 @@ async def test_the_new_token_is_a_gm_s_and_can_revoke_the_lost_one(table, redis_
 def test_a_session_that_is_not_there_gets_none(redis_url):
     ran = given(redis_url, "0" * 20)
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", "there is no such session\n")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis+foo://u:SECRET@a", "REDIS_URL=redis+foo://…@a: must look like "),
+        ("redis://u:SECRET@a?max_connections=3", "REDIS_URL=redis://…@a?…: max_connections is not an option"),
+        ("unix:///nowhere.sock?password=SECRET", "no token: "),
+    ],
+)
+def test_a_store_that_is_none_is_said_in_a_line_without_its_password(url, said):
+    ran = given(url, "0" * 20)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
+    assert ran.stderr.startswith(said)
+    assert "SECRET" not in ran.stderr
