@@ -70,7 +70,7 @@ SAID: dict[str, GameError | Refusal] = {
     "unsupported-media-type": Refusal("unsupported-media-type", accepted="application/json"),
     "invalid-request": Refusal("invalid-request", faults=((f"{BODY}.base", "too_high", {"most": 6}),)),
     "faces-mismatch": FacesMismatch(at=6, needed=(Throw(6, DieKind.BASE, 1, 1),)),
-    "wasted-burn": WastedBurn(removed=3, useful=1),
+    "wasted-burn": WastedBurn(removed=3, useful=1, fields=("burn_stat", "spend_surge")),
     "burn-too-large": BurnTooLarge("burn_stat", wanted=4, left=2),
     "out-of-action": OutOfAction(2),
     "too-many-requests": Refusal("too-many-requests", seconds=2),

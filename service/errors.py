@@ -38,11 +38,11 @@ class InvalidValue(GameError):
 
 
 class WastedBurn(GameError):
-    """`removed` burns were declared, only `useful` of them would remove a die."""
+    """`removed` burns were declared, by the members `fields`; only `useful` of them would remove a die."""
 
-    def __init__(self, removed: int, useful: int) -> None:
-        super().__init__(removed, useful)
-        self.removed, self.useful = removed, useful
+    def __init__(self, removed: int, useful: int, fields: tuple[str, ...]) -> None:
+        super().__init__(removed, useful, fields)
+        self.removed, self.useful, self.fields = removed, useful, fields
 
 
 class BurnTooLarge(GameError):
@@ -66,11 +66,17 @@ class Unauthorized(GameError):
 
 
 class NotThere(GameError):
-    """No `kind` is called `name`; `nearest` are names that are there."""
+    """No `kind` is called `name`; `nearest` are names that are there, or the one id that was `meant` by a name.
 
-    def __init__(self, kind: str, name: str, nearest: tuple[str, ...] = ()) -> None:
+    `field` is the request's member, where it is not called like the kind.
+    """
+
+    def __init__(
+        self, kind: str, name: str, nearest: tuple[str, ...] = (), *, meant: str | None = None, field: str | None = None
+    ) -> None:
         super().__init__(kind, name)
-        self.kind, self.name, self.nearest = kind, name, nearest
+        self.kind, self.name, self.nearest, self.meant = kind, name, (meant,) if meant else nearest, meant
+        self.field = field or kind
 
 
 class NotAllowed(GameError):

@@ -55,6 +55,10 @@ class Words:
         """The items as a list in a sentence: a, b, and c."""
         return str(format_list(list(items), locale=LOCALES[self.lang]))
 
+    def either(self, items: Iterable[str]) -> str:
+        """The items of which one will do: a, b, or c."""
+        return str(format_list(list(items), style="or", locale=LOCALES[self.lang]))
+
     def keys(self) -> set[str]:
         return set(self._messages)
 

@@ -15,7 +15,7 @@ from service.systems.burn2d6.damage import MOST_PLACES, Points
 from service.table import burn, burn_sheets, opponents
 from service.table.burn import SurgeSpent, TableAction, TableActionRoll, TableBuild, TableBurnWound
 from service.table.burn_sheets import BurnSheetFacts, BurnSheetProfile, BurnSheetProfileChange, PlaceName
-from service.table.characters import ID, Identifier
+from service.table.characters import Identifier
 from service.table.opponents import (
     OpponentBurnedFacts,
     OpponentFacts,
@@ -24,7 +24,7 @@ from service.table.opponents import (
     OpponentProfileChange,
 )
 from service.table.rolls import Cast
-from service.table.turn import EVERYTHING, Turn
+from service.table.turn import EVERYTHING, ID, Turn
 from service.words import Lang, Words
 
 BurnSheetRequest = joined("BurnSheetRequest", BurnSheetProfile, Keyed, strict=True, about=BurnSheetProfile.__doc__)

@@ -9,7 +9,7 @@ from service.api.answers import joined
 from service.api.tables import Command, Keyed
 from service.table import characters
 from service.table.characters import CharacterFacts, CharacterList, GivenName, Identifier, Profile, ProfileChange
-from service.table.turn import EVERYTHING, Turn
+from service.table.turn import EVERYTHING, ID, Turn
 from service.words import Words
 
 CharacterRequest = joined(
@@ -33,7 +33,7 @@ def _everything(path: Mapping[str, str], asked: Any) -> tuple[str, ...]:
 
 
 def _one(path: Mapping[str, str], asked: Any) -> tuple[str, ...]:
-    return (f"c:{path['character']}",) if characters.ID.fullmatch(path["character"]) else ()
+    return (f"c:{path['character']}",) if ID.fullmatch(path["character"]) else ()
 
 
 def _profile(asked: Any) -> Profile:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import FieldInfo, fields
 
-from service.api.problems import Refusal
+from service.api.problems import Kinds, OneOf, Refusal
 from service.words import Vocabulary
 
 T = TypeVar("T")
@@ -36,6 +36,8 @@ class Repeated(ValueError):
 
 def decode_json(body: bytes, type_: type[T]) -> T:
     """Raises Refusal: malformed-body for what is not JSON, invalid-request for what is not the type."""
+    if is_empty(body):
+        raise _malformed(0, "malformed-body.empty")
     struct: Any = type_
     try:
         value: T = decoder(struct).decode(body)
@@ -45,6 +47,10 @@ def decode_json(body: bytes, type_: type[T]) -> T:
     if _has_sets(struct) and (found := _repeats(json.loads(body), inspect.type_info(struct), "body")):
         raise Refusal("invalid-request", faults=tuple(found))
     return value
+
+
+def is_empty(body: bytes) -> bool:
+    return not body or body.isspace()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> None:
@@ -145,8 +151,10 @@ def _integer(digits: str) -> int:
     return int(digits[:25])
 
 
-def _malformed(position: int) -> Refusal:
-    return Refusal("malformed-body", members={"position": position}, position=position)
+def _malformed(position: int, detail: str = "malformed-body") -> Refusal:
+    refusal = Refusal("malformed-body", members={"position": position}, position=position)
+    refusal.detail = detail
+    return refusal
 
 
 def wrong_members(value: Any, type_: Any, at: str = "body") -> list[Found]:
@@ -204,12 +212,67 @@ def _wrong(value: Any, type_: Any, at: str) -> list[Found]:
         message, _, place = str(error).partition(" - at `")
         inside = place.removeprefix("key` in `").removeprefix("$").rstrip("`")
         problem, data = _worded(message)
-        if problem in ("missing", "stray"):
-            inside = f"{inside}.{data.pop('member')}"
+        if problem == "stray" and (known := _known_at(inspect.type_info(type_), value, inside)):
+            problem, data = "unknown", {**data, "known": ", ".join(known)}
+        if problem in ("missing", "stray", "unknown"):
+            inside = f"{inside}.{str(data.pop('member'))[:100]}"
         if problem == "choice" and (choices := _choices(type_)):
             problem, data = "choices", {"choices": ", ".join(choices)}
         return [(at + inside, problem, data)]
     return []
+
+
+STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+"""From an object to a member of it, or from a list to an item; msgspec does not say which entry of a dict it means."""
+
+
+def _known_at(info: inspect.Type, value: Any, inside: str) -> list[str]:
+    """Members of the object that stands `inside` the value; none where that cannot be told."""
+    for name, item in STEP.findall(inside):
+        info, value = _stepped(_met(info, value), value, name or item)
+    info = _met(info, value)
+    if not isinstance(info, inspect.StructType):
+        return []
+    tag = [info.tag_field] if info.tag_field else []
+    return [*tag, *(each.encode_name for each in info.fields)]
+
+
+def _stepped(info: inspect.Type, value: Any, step: str) -> tuple[inspect.Type, Any]:
+    """The type and the value of a member or item."""
+    match info, value:
+        case inspect.StructType(), dict() if step in value:
+            types = {each.encode_name: each.type for each in info.fields}
+            return types.get(step, inspect.AnyType()), value[step]
+        case inspect.DictType(value_type=inner), dict() if len(value) == 1:
+            return inner, next(iter(value.values()))
+        case inspect.ListType(item_type=inner) | inspect.VarTupleType(item_type=inner), list() if step.isdecimal():
+            return inner, value[int(step)]
+        case _:
+            return inspect.AnyType(), value
+
+
+def _met(info: inspect.Type, value: Any) -> inspect.Type:
+    """Of several types the one that the value was read as: of objects the one that its tag names."""
+    match info:
+        case inspect.Metadata(type=inner):
+            return _met(inner, value)
+        case inspect.UnionType(types=types):
+            met = (_met(each, value) for each in types)
+            return next((each for each in met if _is_like(each, value)), inspect.AnyType())
+        case _:
+            return info
+
+
+def _is_like(info: inspect.Type, value: Any) -> bool:
+    match info, value:
+        case inspect.StructType(tag_field=str(tag_field)), dict():
+            return bool(value.get(tag_field) == info.tag)
+        case inspect.StructType() | inspect.DictType(), dict():
+            return True
+        case inspect.ListType() | inspect.VarTupleType(), list():
+            return True
+        case _:
+            return False
 
 
 def _choices(type_: Any) -> list[str]:
@@ -244,6 +307,8 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"Expected `(?:array|object).*` of length >= (?P<least>\d+)"), "list_too_short"),
     (re.compile(r"Expected `(?:array|object).*` of length <= (?P<most>\d+)"), "list_too_long"),
     (re.compile(r"Expected `str.*` matching regex.*a-z0-9-"), "shape"),
+    (re.compile(r"Expected `str.*` matching regex '\^\[0-9\]"), "bad_cursor"),
+    (re.compile(r"Expected `str.*` matching regex '\^\[\\\\u0021-"), "bad_key"),
     (re.compile(r"Expected `str.*` matching regex"), "pattern"),
     (re.compile(r"Invalid (?:enum )?value"), "choice"),
     (
@@ -257,7 +322,8 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
 def _worded(message: str) -> tuple[str, dict[str, object]]:
     for pattern, problem in WORDINGS:
         if match := pattern.match(message):
-            return problem, match.groupdict()
+            told: dict[str, object] = match.groupdict()
+            return problem, {name: Kinds.of(str(each)) for name, each in told.items()} if problem == "type" else told
     return "other", {"message": message}
 
 
@@ -269,7 +335,7 @@ Pairs = list[tuple[str, str]]
 def pairs_of(raw: bytes, at: str) -> Pairs:
     """Name and value, in order. Raises Refusal for what is not UTF-8."""
     try:
-        return parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100)
+        return parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=100)
     except UnicodeDecodeError:
         raise Refusal("invalid-request", faults=((at, "not_utf8", {}),)) from None
     except ValueError:
@@ -283,6 +349,7 @@ def decode_pairs(pairs: Iterable[tuple[str, str]], type_: type[T], vocabulary: "
     values: dict[str, object] = {}
     found: list[Found] = []
     seen: set[str] = set()
+    unread: set[str] = set()
     for name, text in pairs:
         if name in seen:
             found.append((f"{at}.{name}", "repeated", {}))
@@ -292,9 +359,10 @@ def decode_pairs(pairs: Iterable[tuple[str, str]], type_: type[T], vocabulary: "
             try:
                 values[name] = readers[name](text)
             except Unreadable as error:
-                found.append((f"{at}.{name}", error.problem, error.data))
+                found += [(f"{at}.{name}{item}", problem, data) for item, problem, data in error.faults]
+                unread.add(f"{at}.{name}")
         seen.add(name)
-    unread = {fault[0] for fault in found}
+    unread |= {fault[0] for fault in found}
     found += [fault for fault in wrong_members(values, type_, at) if fault[0] not in unread]
     if found:
         raise Refusal("invalid-request", faults=tuple(found))
@@ -302,9 +370,11 @@ def decode_pairs(pairs: Iterable[tuple[str, str]], type_: type[T], vocabulary: "
 
 
 class Unreadable(Exception):
-    def __init__(self, problem: str, **data: object) -> None:
-        super().__init__(problem)
-        self.problem, self.data = problem, data
+    """What is wrong with a text; of a list each item at fault, with its place."""
+
+    def __init__(self, *faults: Found) -> None:
+        super().__init__(faults)
+        self.faults = faults
 
 
 LONGEST_WORD = 200
@@ -324,7 +394,7 @@ class Spoken:
         def read(text: str) -> object:
             word = self.vocabulary.find(section, text) if section else text
             if word not in members or len(text) > LONGEST_WORD:
-                raise Unreadable("choices", choices=", ".join(members))
+                raise Unreadable(("", "choices", {"choices": OneOf(section, tuple(members))}))
             return word
 
         return read
@@ -347,15 +417,32 @@ def _reader(info: inspect.Type, spoken: Spoken) -> Callable[[str], object]:
             return spoken.reader(enum)
         case inspect.ListType(item_type=item) | inspect.FrozenSetType(item_type=item):
             read, unlike = _reader(item, spoken), isinstance(info, inspect.FrozenSetType)
-            return lambda text: _listed([read(each) for each in text.split(",")], unlike=unlike)
+            return lambda text: _listed(text.split(","), read, unlike=unlike)
         case _:
             return str
 
 
-def _listed(items: list[object], *, unlike: bool) -> list[object]:
+IN_LIST = {"not_decimal": "not_decimals", "choices": "choices_listed"}
+"""What is said of an item also says how items are told apart."""
+
+
+def _listed(texts: list[str], read: Callable[[str], object], *, unlike: bool) -> list[object]:
+    items: list[object] = []
+    found: list[Found] = []
+    for n, text in enumerate(texts):
+        try:
+            items.append(read(text) if text else _no_item())
+        except Unreadable as error:
+            found += [(f"[{n}]", IN_LIST.get(problem, problem), data) for _, problem, data in error.faults]
+    if found:
+        raise Unreadable(*found)
     if unlike and len(set(items)) < len(items):
-        raise Unreadable("repeated")
+        raise Unreadable(("", "repeated", {}))
     return items
+
+
+def _no_item() -> NoReturn:
+    raise Unreadable(("", "empty_item", {}))
 
 
 CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -363,11 +450,11 @@ CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)")
 
 def _read_integer(text: str) -> int:
     if not CANONICAL.fullmatch(text):
-        raise Unreadable("not_decimal")
+        raise Unreadable(("", "not_decimal", {}))
     return _integer(text)
 
 
 def _read_bool(text: str) -> bool:
     if text not in ("true", "false"):
-        raise Unreadable("not_bool")
+        raise Unreadable(("", "not_bool", {}))
     return text == "true"

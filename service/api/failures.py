@@ -9,6 +9,7 @@ from litestar.exceptions import HTTPException, MethodNotAllowedException
 from msgspec.structs import replace
 
 from service.api import presentation
+from service.api.answers import without_tokens
 from service.api.operation import MEDIA_TYPES, PROBLEM, Reply, encoder, reply, within
 from service.api.presentation import Format
 from service.api.problems import Refusal, problem_of, refusal_of
@@ -20,6 +21,9 @@ from service.store.steps import Busy
 from service.words import Lang, Words
 
 log = logging.getLogger("emberdice")
+
+MOST_METHOD = 40
+"""Characters of one that are said again."""
 
 # Litestar's own refusals, by status.
 CODES = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
@@ -68,7 +72,7 @@ class Failures:
         told = dict(error.headers or {}).get("allow", "") if isinstance(error, MethodNotAllowedException) else ""
         allowed = ", ".join(sorted(told.split(", ")))
         headers = {"Allow": allowed} if allowed else {}
-        method = request.scope["method"]
+        method = without_tokens(request.scope["method"])[:MOST_METHOD]
         return Ready(
             self.refused(request, Refusal(code, headers=headers, method=method, allowed=allowed, most=self._most_body_bytes))
         )

@@ -367,6 +367,7 @@ class EventLog:
             spoken=self._tables.spoken,
             fresh=True,
             failed=self._tables.limits.count_failure,
+            language=self._tables.language,
             bearer=True,
             **told,
         )

@@ -14,7 +14,7 @@ from msgspec.structs import fields, replace
 
 from service.api import presentation
 from service.api.answers import shortened
-from service.api.decoding import Spoken, decode_json, decode_pairs, pairs_of
+from service.api.decoding import Spoken, decode_json, decode_pairs, is_empty, pairs_of
 from service.api.gate import OWN_TOKENS
 from service.api.presentation import Format, Presentation
 from service.api.problems import Refusal, refusal_of
@@ -30,8 +30,6 @@ MERGE_PATCH = "application/merge-patch+json"
 PROBLEM = "application/problem+json"
 PLAIN = "text/plain"
 STREAM = "text/event-stream"
-OCTETS = "application/octet-stream"
-"""What some clients (aiohttp) say of a body that is not there."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -172,16 +170,11 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
     async def handler(request: Request[Any, Any, Any]) -> Reply:
         try:
             call, asked = await _read(request, operation)
+            return await _played(call, asked, play)
         except Refusal as refusal:
-            refusal.lang = await operation.language(request) if operation.language else None
+            if refusal.lang is None and refusal.code != "unauthorized" and operation.language:
+                refusal.lang = await operation.language(request)
             raise
-        try:
-            answer = await play(call, asked)
-            return respond(call, answer) if isinstance(answer, Struct) else answer  # a stream answers for itself
-        except GameError as error:
-            if isinstance(error, Unauthorized) and operation.failed:
-                await operation.failed(call.address)
-            raise placed(refusal_of(error, call.place), call) from error
 
     pure = operation.method == "GET" and not operation.fresh
     methods = [HttpMethod.GET, HttpMethod.HEAD] if pure else [HttpMethod(operation.method)]
@@ -194,6 +187,16 @@ def route(operation: Operation, play: Play) -> HTTPRouteHandler:
         request_max_body_size=operation.most_body_bytes or Empty,
         include_in_schema=False,
     )(handler)
+
+
+async def _played(call: Call, asked: Any, play: Play) -> Reply:
+    try:
+        answer: Any = await play(call, asked)
+        return respond(call, answer) if isinstance(answer, Struct) else answer  # a stream answers for itself
+    except GameError as error:
+        if isinstance(error, Unauthorized) and call.operation.failed:
+            await call.operation.failed(call.address)
+        raise placed(refusal_of(error, call.place), call) from error
 
 
 async def _read(request: Request[Any, Any, Any], operation: Operation) -> tuple[Call, Any]:
@@ -217,17 +220,24 @@ def _refuse_unknown(pairs: list[tuple[str, str]]) -> None:
 
 async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     assert operation.body is not None  # noqa: S101
-    if operation.body_optional and request.headers.get("content-type", "") in ("", OCTETS) and not await request.body():
+    if operation.body_optional and is_empty(await request.body()):
         return operation.body()
     media, charset = _media_type(request.headers.get("content-type", ""))
     accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]
     if media not in accepted or charset not in ("", "utf-8"):
-        raise Refusal("unsupported-media-type", headers={"Accept": ", ".join(accepted)}, accepted=", ".join(accepted))
+        raise _not_read(accepted)
     body = await request.body()
     if media == FORM and operation.form:
+        if body.lstrip()[:1] in (b"{", b"["):  # a form's names have neither
+            raise _not_read(accepted, ("header.Content-Type", "looks_like_json", {}))
         flat = decode_pairs(pairs_of(body, "body"), operation.form, operation.spoken, "body")
         return flat.unfold() if hasattr(flat, "unfold") else flat
     return decode_json(body, operation.body)
+
+
+def _not_read(accepted: list[str], *faults: tuple[str, str, dict[str, object]]) -> Refusal:
+    kinds = ", ".join(accepted)
+    return Refusal("unsupported-media-type", headers={"Accept": kinds}, faults=faults, accepted=kinds)
 
 
 @lru_cache(1_024)

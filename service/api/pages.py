@@ -117,9 +117,8 @@ def served(path: str, handler: Any) -> HTTPRouteHandler:
 
 def tagged_reply(request: Request[Any, Any, Any], body: bytes, media_type: str, headers: dict[str, str]) -> Reply:
     tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-    if has(request, tag):
-        return Reply(304, {**headers, "ETag": tag})
-    return reply(request, body, media_type, {**headers, "ETag": tag, "Cache-Control": "no-cache"})
+    headers = {**headers, "ETag": tag, "Cache-Control": "no-cache"}
+    return Reply(304, headers) if has(request, tag) else reply(request, body, media_type, headers)
 
 
 def metrics_routes(metrics: Metrics | None, token: str) -> list[HTTPRouteHandler]:

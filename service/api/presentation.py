@@ -4,6 +4,7 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 from litestar import Request
 from litestar.datastructures.headers import Accept
@@ -78,10 +79,7 @@ def read(request: Request[Any, Any, Any], raw: bytes, *, text: bool = False) -> 
 def lenient(request: Request[Any, Any, Any], *, text: bool = False) -> Presentation:
     """What can be understood of a query that may be at fault itself, for the problem that says so."""
     understood = Asked()
-    try:
-        pairs = dict(pairs_of(request.scope["query_string"], "query"))
-    except Refusal:
-        pairs = {}
+    pairs = _mine(request.scope["query_string"])
     for name in NAMES:
         try:
             one = decode_pairs([(name, pairs.get(name, ""))], Asked, NOTHING_SPOKEN, "query")
@@ -89,6 +87,12 @@ def lenient(request: Request[Any, Any, Any], *, text: bool = False) -> Presentat
             continue
         understood = Asked(**{each: getattr(one, each) or getattr(understood, each) for each in NAMES})
     return _shown(request, understood, text=text)
+
+
+def _mine(raw: bytes) -> dict[str, str]:
+    """Ours of the names, also where the rest of the query cannot be read."""
+    parts = [each for each in raw.split(b"&") if each.partition(b"=")[0].decode("latin-1") in NAMES]
+    return dict(parse_qsl(b"&".join(parts).decode("utf-8", "replace")))
 
 
 def _shown(request: Request[Any, Any, Any], asked: Asked, *, text: bool) -> Presentation:

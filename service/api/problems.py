@@ -34,7 +34,7 @@ from service.errors import (
 )
 from service.systems.sixd6.healing import Care
 from service.table.clock import Moment
-from service.words import CONTROL, Lang, Words
+from service.words import CONTROL, Lang, Words, folded
 
 Status = Annotated[int, Meta(ge=400, le=599)]
 Sentence = Annotated[str, Meta(max_length=2_000)]
@@ -164,8 +164,8 @@ def _faces_mismatch(error: FacesMismatch, place: Place) -> Refusal:
 
 
 def _not_there(error: NotThere, place: Place) -> Refusal:
-    known = "sheet" if error.kind == "sheet" else "near" if error.nearest else "none"
-    fault = (error.kind, f"not_there.{known}", {"name": error.name, "nearest": ", ".join(error.nearest)})
+    known = "meant" if error.meant else "near" if error.nearest else "sheet" if error.kind == "sheet" else "none"
+    fault = (error.field, f"not_there.{known}", {"name": error.name, "nearest": ", ".join(error.nearest)})
     refusal = Refusal("not-found", faults=(fault,), members={"nearest": list(error.nearest)})
     refusal.detail = "not-found.named"
     return refusal
@@ -193,6 +193,46 @@ class Label(Struct, frozen=True):
     id: str
 
 
+class OneOf(Struct, frozen=True):
+    """Members of a closed set. Where a text may have the game's words for them, its reader's come first."""
+
+    section: str | None
+    members: tuple[str, ...]
+
+    def said(self, words: Words) -> str:
+        return ", ".join(self._member(each, words) for each in self.members)
+
+    def _member(self, identifier: str, words: Words) -> str:
+        if self.section is None or f"label.{self.section}.{identifier}" not in words:
+            return identifier
+        label = words.label(self.section, identifier)
+        return identifier if folded(label) == folded(identifier) else f"{label} ({identifier})"
+
+
+KIND_WORDS = {
+    "str": "kind.text",
+    "int": "kind.whole_number",
+    "float": "kind.number",
+    "bool": "kind.true_or_false",
+    "object": "kind.object",
+    "array": "kind.list",
+    "null": "kind.null",
+}
+
+
+class Kinds(Struct, frozen=True):
+    """Kinds of values, as msgspec calls them."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, expected: str) -> "Kinds":
+        return cls(tuple(expected.split(" | ")))
+
+    def said(self, words: Words) -> str:
+        return words.either(words(KIND_WORDS[each]) if each in KIND_WORDS else each for each in self.names)
+
+
 def duration(seconds: int) -> str:
     """Hours, minutes and seconds as they are written in both languages."""
     hours, minutes, rest = seconds // 3_600, seconds // 60 % 60, seconds % 60
@@ -212,7 +252,12 @@ TRANSLATIONS: dict[type[GameError], Callable[[Any, Place], Refusal]] = {
     InvalidValue: lambda error, place: Refusal(
         "invalid-request", faults=((f"{place}.{error.field}", error.problem, error.data),)
     ),
-    WastedBurn: lambda error, place: Refusal("wasted-burn", removed=error.removed, useful=error.useful),
+    WastedBurn: lambda error, place: Refusal(
+        "wasted-burn",
+        faults=tuple((f"{place}.{each}", "wasted", {}) for each in error.fields),
+        removed=error.removed,
+        useful=error.useful,
+    ),
     BurnTooLarge: lambda error, place: Refusal(
         "burn-too-large",
         faults=((f"{place}.{error.field}", "burn_too_large", {"wanted": error.wanted, "left": error.left}),),
@@ -260,6 +305,8 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     said = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
     detail = harmless(words(f"problem.{refusal.detail}.detail", **said))
     first = f" {faults[0].at}{words('say.colon')}{faults[0].problem}" if faults else ""
+    if len(refusal.faults) > 1:
+        first += f" {words.count('say.more', len(refusal.faults) - 1)}"
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",
         title=words(f"problem.{refusal.code}.title"),
@@ -281,7 +328,8 @@ def harmless(text: str) -> str:
     return without_tokens(CONTROLS.sub("\ufffd", text))
 
 
-def _fault(words: Words, problem: str, data: Mapping[str, object]) -> str:
+def _fault(words: Words, problem: str, told: Mapping[str, object]) -> str:
+    data = {name: each.said(words) if isinstance(each, OneOf | Kinds) else each for name, each in told.items()}
     key = f"invalid.{problem}"
     if key not in words and isinstance(n := data.get("n"), int):
         return words.count(key, n, **{name: value for name, value in data.items() if name != "n"})

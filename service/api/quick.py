@@ -31,6 +31,7 @@ ROOT = "/v1/quick/{session:str}"
 ChatToken = Annotated[
     str, Meta(min_length=1, max_length=100, description="A chat token: the only kind that may stand here.")
 ]
+LookToken = Annotated[str, Meta(min_length=1, max_length=100, description="A chat's or an observer's token.")]
 Who = Annotated[GivenName, Meta(description="Name or id of the character, however it is typed.")]
 
 
@@ -99,21 +100,23 @@ class QuickDiscard(QuickQuery, frozen=True, kw_only=True):
 
 
 class QuickLook(QuickQuery, frozen=True, kw_only=True):
+    token: LookToken
     character: Who | None = None
 
 
 class QuickTimers(QuickQuery, frozen=True, kw_only=True):
+    token: LookToken
     character: Who
 
 
 def _chat_only(turn: Turn) -> None:
     """Addresses end up in logs and histories; a token that may do more must not stand in one."""
     if turn.token.role is not Role.CHAT:
-        raise NotAllowed("in_url")
+        raise NotAllowed("one_liner")
 
 
-def _who(turn: Turn, name: str | None) -> str | None:
-    return None if name is None else characters.find(turn.characters(), name)
+def _who(turn: Turn, name: str | None, field: str = "character") -> str | None:
+    return None if name is None else characters.find(turn.characters(), name, field)
 
 
 def _cast(asked: QuickQuery) -> Cast:
@@ -142,7 +145,17 @@ def _damage(turn: Turn, path: Mapping[str, str], asked: QuickHit) -> TableWound:
             raise Refusal("invalid-request", faults=(("query.max_conversions", "only_with_composure", {}),))
     elif asked.soak_base is not None or asked.soak_red or asked.max_conversions is not None:
         raise Refusal("invalid-request", faults=(("query.soak_base", "only_with_soak", {}),))
-    return hits.strike(turn, who, Struck(die=asked.die, protections=protections, soak=soak), _cast(asked))
+    try:
+        return hits.strike(turn, who, Struck(die=asked.die, protections=protections, soak=soak), _cast(asked))
+    except InvalidValue as wrong:
+        raise InvalidValue(_flat_field(wrong), wrong.problem, **wrong.data) from None
+
+
+def _flat_field(wrong: InvalidValue) -> str:
+    """A query has no members of members, and each protection has a name of its own."""
+    if wrong.field == "protections":
+        return str(wrong.data["missing"]).split(", ", maxsplit=1)[0]
+    return wrong.field.replace(".", "_")
 
 
 def _heal(turn: Turn, path: Mapping[str, str], asked: QuickHeal) -> HealingRoll:
@@ -151,7 +164,7 @@ def _heal(turn: Turn, path: Mapping[str, str], asked: QuickHeal) -> HealingRoll:
         care=asked.care,
         base=asked.base,
         red=asked.red,
-        carer=_who(turn, asked.carer),
+        carer=_who(turn, asked.carer, "carer"),
         level=asked.level,
         tier_size=asked.tier_size,
     )
@@ -182,12 +195,10 @@ def _discard(turn: Turn, path: Mapping[str, str], asked: QuickDiscard) -> decks.
 
 
 def _cards(turn: Turn, path: Mapping[str, str], asked: QuickLook) -> deck_api.ActiveCards:
-    _chat_only(turn)
     return deck_api.ActiveCards(cards=decks.shown_cards(turn, _who(turn, asked.character)))
 
 
 def _timers(turn: Turn, path: Mapping[str, str], asked: QuickTimers) -> HealingStatusFacts:
-    _chat_only(turn)
     return healing.status(turn, characters.find(turn.characters(), asked.character))
 
 
@@ -213,7 +224,7 @@ def _flat(kind: type[Any], facts: Any, words: Words, carried: dict[str, Any]) ->
         except AttributeError:
             continue
     dealt = getattr(facts, "cards", getattr(facts, "drawn", None))
-    cards = None if dealt is None else card_names(dealt, words)
+    cards = None if dealt is None else card_names(dealt, words) if dealt else ""
     return QuickAnswer(**members, cards=cards, text=carried["text"], lang=carried["lang"])
 
 

@@ -16,10 +16,10 @@ from service.systems.sixd6.character import Aptitude, Qualification
 from service.systems.sixd6.healing import TRACK_HEALED, Care, Level, TierSize
 from service.systems.sixd6.pool import BaseDice, Difficulty, RedDice
 from service.table import healing, rolls
-from service.table.characters import ID, Identifier
+from service.table.characters import Identifier
 from service.table.healing import HealingRoll, HealingStatusFacts
 from service.table.rolls import Cast, GroupRoll, PoolAsked, TablePoolRoll
-from service.table.turn import EVERYTHING, Turn
+from service.table.turn import EVERYTHING, ID, Turn
 from service.words import Words
 
 POOL_BOUNDS = {"largest_die": 6, "most_faces": MOST_DICE}

@@ -155,6 +155,7 @@ class Sessions:
             refuses=refuses,
             fresh=True,
             failed=self._limits.count_failure if told.get("bearer") else None,
+            language=self._tables.language if told.get("bearer") else None,
             **told,
         )
 

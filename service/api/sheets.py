@@ -15,11 +15,11 @@ from service.systems.sixd6.damage import MaxConversions, Protection, Threat
 from service.systems.sixd6.pool import BaseDice, RedDice
 from service.table import cards, hits, sheets
 from service.table.cards import Applied, Effect
-from service.table.characters import ID, Identifier
+from service.table.characters import Identifier
 from service.table.hits import HitState, HitWait, Soaked, Struck, TableWound
 from service.table.rolls import Cast
 from service.table.sheets import Sheet, SheetChange, SheetFacts
-from service.table.turn import EVERYTHING, Turn
+from service.table.turn import EVERYTHING, ID, Turn
 from service.words import Words
 
 SheetRequest = joined("SheetRequest", Sheet, Keyed, strict=True, about=Sheet.__doc__)

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from service.dice import FacesSource
-from service.errors import BurnTooLarge, InvalidValue
+from service.errors import BurnTooLarge, InvalidValue, WastedBurn
 from service.systems.burn2d6.action import (
     Action,
     ActionDifficulty,
@@ -109,7 +109,11 @@ def roll(turn: Turn, character: str, asked: TableAction, cast: Cast) -> TableAct
     slots = _slots_burned(before, asked)
     opponent = _opponent(turn, asked)
     action = _action(before, asked, slot_burns=sum(slots.values()), difficulty=_difficulty(turn, asked, opponent))
-    rolled, source = thrown(turn, cast, lambda dice: roll_action(action, dice))
+    try:
+        rolled, source = thrown(turn, cast, lambda dice: roll_action(action, dice))
+    except WastedBurn as wasted:
+        fields = tuple("burn_slots_by_name" if each == "burn_slots" else each for each in wasted.fields)
+        raise WastedBurn(wasted.removed, wasted.useful, fields) from None
     wound = resolve_burn_hit(burn_sheets.hit_on(before, {asked.stat: asked.burn_stat, **slots}))
     surge = rolled.surge_regained or (before.surge and not asked.spend_surge)
     after = _keep(turn, character, before, replace(burn_sheets.taken(before, wound), surge=surge))

@@ -1,6 +1,5 @@
 """Who sits at the table: ids and names, presence, kind."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -11,11 +10,10 @@ from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExcee
 from service.table.audience import Role
 from service.table.names import nearest, slug, sought, spelt
 from service.table.records import Character, CharacterKind, Counts, Marks, Token
-from service.table.turn import Turn
+from service.table.turn import ID, Turn
 from service.words import folded
 
 MOST_CHARACTERS = 100
-ID = re.compile(r"[a-z0-9-]{1,64}")
 
 Identifier = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}(?![\s\S])", description="Given, or made from the name.")]
 GivenName = Annotated[str, Meta(min_length=1, max_length=400, description="Any Unicode, 64 characters at most.")]
@@ -79,13 +77,14 @@ def facts_of(identifier: str, character: Character, *, created: bool = False, ev
     )
 
 
-def find(characters: Mapping[str, Character], name: str) -> str:
-    """Id of the character with that id or name. Raises NotThere, with the nearest names."""
+def find(characters: Mapping[str, Character], name: str, field: str = "character") -> str:
+    """Id of the character with that id or name. Raises NotThere, naming `field`, with the nearest names."""
     if name in characters:
         return name
     found = _found(name, characters, sought) or _found(name, characters, folded)
     if found is None:
-        raise NotThere("character", name[:64], nearest(name, (character.name for character in characters.values())))
+        near = nearest(name, (character.name for character in characters.values()))
+        raise NotThere("character", name[:64], near, field=field)
     return found
 
 
@@ -97,7 +96,7 @@ def _found(name: str, characters: Mapping[str, Character], form: Callable[[str],
 
 def listed(turn: Turn, name: str | None) -> CharacterList:
     everybody = turn.characters()
-    chosen = everybody if name is None else {(one := find(everybody, name)): everybody[one]}
+    chosen = everybody if name is None else {(one := find(everybody, name, "name")): everybody[one]}
     return CharacterList(characters=tuple(facts_of(each, character) for each, character in chosen.items()))
 
 
@@ -105,15 +104,9 @@ def one(turn: Turn, identifier: str) -> CharacterFacts:
     return facts_of(identifier, known(turn, identifier))
 
 
-def known(turn: Turn, identifier: str) -> Character:
-    """Raises NotThere, with the nearest names."""
-    character: Character | None = turn.get(f"c:{identifier}") if ID.fullmatch(identifier) else None
-    if character is None:
-        everybody = turn.characters()
-        raise NotThere(
-            "character", identifier[:64], nearest(identifier, [*everybody, *(c.name for c in everybody.values())])
-        )
-    return character
+def known(turn: Turn, identifier: str, field: str | None = None) -> Character:
+    """Raises NotThere, naming `field`, with the nearest ids."""
+    return turn.character(identifier, field)
 
 
 def add(turn: Turn, profile: Profile, identifier: str | None) -> CharacterFacts:

@@ -11,11 +11,10 @@ from service.errors import GameError, InvalidValue
 from service.systems.sixd6 import complications
 from service.table import decks, opponents, state
 from service.table.audience import Role
-from service.table.characters import ID
 from service.table.clock import elapsed_ms
 from service.table.names import sought, spelt
 from service.table.records import FORMAT, Character, Clock, Counts, Deck, Head, Marks, Token
-from service.table.turn import TYPES, Records, Turn, is_record, type_of
+from service.table.turn import ID, TYPES, Records, Turn, is_record, type_of
 
 MOST_FIELDS = 1_000
 

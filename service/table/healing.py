@@ -122,7 +122,7 @@ def roll(turn: Turn, patient: str, asked: Asked, cast: Cast) -> HealingRoll:
 
 def _carer(turn: Turn, patient: str, asked: Asked) -> str:
     """Who rolls (A6): the patient calms itself, never another; anyone may treat damage, the patient by default."""
-    carer = None if asked.carer is None else characters.find(turn.characters(), asked.carer)
+    carer = None if asked.carer is None else characters.find(turn.characters(), asked.carer, "carer")
     if asked.care is Care.CALM_SELF and carer not in (None, patient):
         raise InvalidValue("carer", "carer_is_patient")
     if asked.care is Care.CALM_OTHER and carer is None:

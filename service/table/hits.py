@@ -178,7 +178,7 @@ def soak(turn: Turn, character: str, hit: str, chosen: Soaked | None, cast: Cast
         raise HitAlreadyResolved(hit)
     if wait is HitWait.SOAK:
         raise InvalidValue("wait", "wait_for_conversions")
-    rolled = _soak(turn, character, chosen)
+    rolled = _soak(turn, character, chosen, "base")
     cast = replace(cast, visibility=pending.visibility)
     waits = wait is HitWait.CONVERSIONS and isinstance(rolled, Composure)
     whole = Hit(die=pending.die, protections=frozenset(pending.protections), soak=rolled)
@@ -221,12 +221,12 @@ def _hit(turn: Turn, character: str, struck: Struck) -> Hit:
     return Hit(die=struck.die, protections=protections, soak=_soak(turn, character, struck.soak))
 
 
-def _soak(turn: Turn, character: str, chosen: Soaked | None) -> Grit | Composure | None:
+def _soak(turn: Turn, character: str, chosen: Soaked | None, field: str = "soak.base") -> Grit | Composure | None:
     if chosen is None:
         return None
     base = sheets.base(turn, character, SOAK_POOLS[chosen.kind]) if chosen.base is None else chosen.base
     if base is None:
-        raise InvalidValue("soak.base", "base_without_sheet")
+        raise InvalidValue(field, "base_without_sheet")
     if chosen.kind == "composure":
         return Composure(base, chosen.red, chosen.max_conversions)
     return Grit(base, chosen.red)

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from service.errors import InvalidValue
+from service.errors import InvalidValue, NotThere
 from service.words import CONTROL, folded
 
 MOST_CHARACTERS = 64
@@ -56,6 +56,26 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MOST_CHARACTERS].strip("-")
 
 
+MOST_NEAREST = 3
+
+
 def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    by_sought = {sought(each): each for each in known}
-    return tuple(by_sought[each] for each in get_close_matches(sought(name), by_sought, n=3, cutoff=0.5))
+    """Those that differ in few letters; case and accents do not count."""
+    spelt_so: dict[str, list[str]] = {}
+    for each in known:
+        spelt_so.setdefault(folded(each), []).append(each)
+    close = get_close_matches(folded(name), spelt_so, n=MOST_NEAREST)
+    return tuple(each for form in close for each in spelt_so[form])[:MOST_NEAREST]
+
+
+def no_id(kind: str, given: str, there: Mapping[str, Iterable[str]], field: str | None = None) -> NotThere:
+    """The refusal of what is the id of nothing `there`: ids, each with the names that stand for it."""
+    shown = given[:MOST_CHARACTERS]
+    spellings = {identifier: (identifier, *names) for identifier, names in there.items()}
+    form = folded(given)
+    meant = [identifier for identifier, names in spellings.items() if form in map(folded, names)]
+    if len(meant) == 1:
+        return NotThere(kind, shown, meant=meant[0], field=field)
+    stands_for = {name: identifier for identifier, names in spellings.items() for name in names}
+    near = dict.fromkeys(stands_for[name] for name in nearest(given, stands_for))
+    return NotThere(kind, shown, tuple(near), field=field)

@@ -15,10 +15,10 @@ from service.systems.burn2d6.opponents import (
     OpponentWound,
     burn_opponent,
 )
-from service.table.characters import ID, GivenName, Identifier
-from service.table.names import nearest, slug, sought, spelt
+from service.table.characters import GivenName, Identifier
+from service.table.names import nearest, no_id, slug, sought, spelt
 from service.table.records import Opponent
-from service.table.turn import Turn
+from service.table.turn import ID, Turn
 
 MOST_OPPONENTS = 100
 
@@ -94,27 +94,22 @@ def listed(turn: Turn) -> OpponentList:
 
 
 def known(turn: Turn, identifier: str) -> Opponent:
-    """Raises NotThere, with the nearest ids and names."""
+    """Raises NotThere, with the nearest ids."""
     opponent: Opponent | None = turn.get(f"o:{identifier}") if ID.fullmatch(identifier) else None
     if opponent is None:
-        raise _not_there(turn, identifier)
+        raise no_id("opponent", identifier, {each: (there.name,) for each, there in everybody(turn).items()})
     return opponent
 
 
 def find(turn: Turn, name: str) -> str:
-    """Id of the opponent with that id or name. Raises NotThere, with the nearest ids and names."""
+    """Id of the opponent with that id or name. Raises NotThere, with the nearest names."""
     if ID.fullmatch(name) and turn.get(f"o:{name}") is not None:
         return name
     wanted = sought(name)
     found = next((each for each, opponent in everybody(turn).items() if sought(opponent.name) == wanted), None)
     if found is None:
-        raise _not_there(turn, name)
+        raise NotThere("opponent", name[:64], nearest(name, (each.name for each in everybody(turn).values())))
     return found
-
-
-def _not_there(turn: Turn, name: str) -> NotThere:
-    there = everybody(turn)
-    return NotThere("opponent", name[:64], nearest(name, [*there, *(each.name for each in there.values())]))
 
 
 def one(turn: Turn, identifier: str) -> OpponentFacts:

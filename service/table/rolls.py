@@ -133,8 +133,8 @@ def members(turn: Turn, group: tuple[str, ...] | None) -> tuple[str, ...]:
     chosen = present(turn) if group is None else group
     if not chosen:
         raise NobodyToPick
-    for each in chosen:
-        _allow(turn, each)
+    for n, each in enumerate(chosen):
+        _allow(turn, each, f"characters[{n}]")
     return chosen
 
 
@@ -150,9 +150,9 @@ NOT_KNOWN_YET = FacesSource.SERVICE
 """Where the faces of a group came from is known when all its dice have fallen."""
 
 
-def _allow(turn: Turn, character: str | None) -> None:
+def _allow(turn: Turn, character: str | None, field: str | None = None) -> None:
     if character is not None:
-        characters.known(turn, character)
+        characters.known(turn, character, field)
         turn.allow_for(character)
         return
     turn.allow(Role.PLAYER, Role.CHAT)

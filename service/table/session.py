@@ -120,8 +120,8 @@ def mint(turn: Turn, secret: str, told: Token) -> TokenFacts:
     turn.allow()
     if told.characters is not None and told.role not in (Role.PLAYER, Role.CHAT):
         raise InvalidValue("characters", "only_for_players")
-    for each in told.characters or ():
-        characters.known(turn, each)
+    for n, each in enumerate(told.characters or ()):
+        characters.known(turn, each, f"characters[{n}]")
     if len(turn.fields("k:")) >= MOST_TOKENS:
         raise QuotaExceeded("tokens", MOST_TOKENS)
     turn.put(f"k:{hashlib.sha256(secret.encode()).hexdigest()}", told)

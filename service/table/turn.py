@@ -1,5 +1,6 @@
 """One step of a session while it is played: what was read, what it changes, what it tells the log. No I/O."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
@@ -8,10 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from service.dice import Tape
-from service.errors import NotAllowed, NotThere, VersionMoved
+from service.errors import NotAllowed, VersionMoved
+from service.systems.sixd6 import complications
 from service.table.audience import Role
 from service.table.clock import elapsed_ms
-from service.table.names import nearest
+from service.table.names import no_id
 from service.table.records import (
     Actor,
     BurnSheet,
@@ -30,6 +32,8 @@ from service.table.records import (
 )
 
 T = TypeVar("T")
+
+ID = re.compile(r"[a-z0-9-]{1,64}")
 
 EVERYTHING = "*"
 """Asks for every field but the texts of own decks."""
@@ -144,11 +148,12 @@ class Turn:
     def elapsed_ms(self) -> int:
         return elapsed_ms(self.clock, self.now_ms)
 
-    def character(self, identifier: str) -> Character:
-        """Raises NotThere, with the nearest names."""
-        character: Character | None = self.get(f"c:{identifier}")
+    def character(self, identifier: str, field: str | None = None) -> Character:
+        """Raises NotThere, naming `field`, with the nearest ids."""
+        character: Character | None = self.get(f"c:{identifier}") if ID.fullmatch(identifier) else None
         if character is None:
-            raise NotThere("character", identifier, nearest(identifier, (name[2:] for name in self.fields("c:"))))
+            there = {each: (known.name,) for each, known in self.characters().items()}
+            raise no_id("character", identifier, there, field)
         return character
 
     def characters(self) -> dict[str, Character]:
@@ -156,9 +161,11 @@ class Turn:
 
     def deck(self, identifier: str) -> Deck:
         """Raises NotThere, with the nearest ids."""
-        deck: Deck | None = self.get(f"d:{identifier}")
+        deck: Deck | None = self.get(f"d:{identifier}") if ID.fullmatch(identifier) else None
         if deck is None:
-            raise NotThere("deck", identifier, nearest(identifier, (name[2:] for name in self.fields("d:"))))
+            of_game = complications.deck_words()
+            there = {each: of_game.get(each) or (known.name or each,) for each, known in self.decks().items()}
+            raise no_id("deck", identifier, there)
         return deck
 
     def decks(self) -> dict[str, Deck]:

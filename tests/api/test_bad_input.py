@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from urllib.parse import unquote_to_bytes
 
 import httpx
 import pytest
@@ -168,7 +169,6 @@ NOT_JSON = [
     (b"{'base': 1}", 1),
     (b'{"base": 1,}', 11),
     (b"base=1", 0),
-    (b"", 0),
 ]
 
 
@@ -177,6 +177,14 @@ def test_what_is_not_json_is_refused_with_the_place(body, position):
     problem = refused(400, "malformed-body", "POST", ROLLS, headers=JSON, content=body)
     assert problem["position"] == position
     assert f"byte {position})" in problem["text"]
+
+
+@pytest.mark.parametrize("body", [b"", b" \r\n"], ids=ascii)
+@pytest.mark.parametrize("path", [ROLLS, BATCH, DAMAGE, ACTIONS])
+def test_of_an_empty_body_it_is_said_that_it_is_empty(path, body):
+    problem = refused(400, "malformed-body", "POST", path, headers=JSON, content=body)
+    assert problem["position"] == 0
+    assert problem["text"].startswith("The body is empty.")
 
 
 @pytest.mark.parametrize(
@@ -231,6 +239,14 @@ def test_what_cannot_be_flat_takes_no_form():
     assert call("POST", BATCH, headers=FORM, content=b"rolls=1").headers["accept"] == "application/json"
 
 
+@pytest.mark.parametrize("body", [b'{"base": 3}', b' \n{"base": "a=b&c"}', b"[1]", b"{"])
+@pytest.mark.parametrize("path", [ROLLS, DAMAGE, ACTIONS])
+def test_json_that_comes_as_a_form_is_told_its_content_type(path, body):
+    problem = refused(415, "unsupported-media-type", "POST", path, headers=FORM, content=body)
+    assert places(problem) == ["header.Content-Type"]
+    assert "send Content-Type: application/json" in problem["text"]
+
+
 @pytest.mark.parametrize(
     "content_type", ["application/json", "Application/JSON; Charset=UTF-8", 'application/json;charset="utf-8"']
 )
@@ -272,9 +288,13 @@ WRONG_PAIRS = [
     ("base=1&roll_rest=True", ["roll_rest"]),
     ("base=1&roll_rest=1", ["roll_rest"]),
     ("base=1&difficulty=tough", ["difficulty"]),
-    ("base=1&faces=1,", ["faces"]),
-    ("base=1&faces=[1]", ["faces"]),
-    ("base=1&faces=1.0", ["faces"]),
+    ("base=1&faces=1,", ["faces[1]"]),
+    ("base=1&faces=1,,3", ["faces[1]"]),
+    ("base=1&faces=,", ["faces[0]", "faces[1]"]),
+    ("base=1&faces=1-2-3", ["faces[0]"]),
+    ("base=1&faces=1,2;3,x", ["faces[1]", "faces[2]"]),
+    ("base=1&faces=[1]", ["faces[0]"]),
+    ("base=1&faces=1.0", ["faces[0]"]),
     ("base=1&label=%00", ["label"]),
     ("base=1&label=%E2%80%AE", ["label"]),
     ("base=8&red=8", ["base", "red"]),
@@ -286,6 +306,120 @@ WRONG_PAIRS = [
 def test_every_pair_at_fault_is_named(place, pairs, names):
     problem = refused(422, "invalid-request", **flat(place, ROLLS, pairs))
     assert places(problem) == [f"{place}.{name}" for name in names]
+
+
+ITEMS = [
+    # a list, what is said of its first item at fault
+    ("1-2-3", "must be a whole number in plain digits; several are separated by commas, like 1,2,3"),
+    ("1,,3", "is empty: one thing stands between two commas, like 1,2,3"),
+]
+
+
+@by_query_and_form
+@pytest.mark.parametrize(("faces", "said"), ITEMS)
+def test_of_a_list_it_is_said_how_its_items_are_told_apart(place, faces, said):
+    assert refused(422, "invalid-request", **flat(place, ROLLS, f"base=1&faces={faces}"))["errors"][0]["problem"] == said
+
+
+def test_what_is_looked_for_in_a_list_is_named_by_its_item():
+    problem = refused(422, "invalid-request", "GET", f"{ROLL}?base=1&include=html,foo")
+    assert places(problem) == ["query.include[1]"]
+
+
+def as_bytes(app):
+    """The application, reached by clients that escape nothing in an address, as curl does."""
+
+    async def unescaped(scope, receive, send):
+        await app({**scope, "query_string": unquote_to_bytes(scope["query_string"])}, receive, send)
+
+    return unescaped
+
+
+@pytest.mark.parametrize("place", ["query", "body"])
+@pytest.mark.parametrize("label", ["Zoé", "محمد", "🐉"])
+def test_what_is_not_escaped_is_read_as_it_is(place, label):
+    told = flat(place, ROLLS, f"base=0&difficulty=extrême&label={label}")
+    answer = call(**told, app=as_bytes(APP))
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["label"], answer.json()["difficulty"]) == (label, "extreme")
+
+
+@by_query_and_form
+@pytest.mark.parametrize("escaped", [True, False])
+@pytest.mark.parametrize("soft", [True, False])
+def test_what_is_not_utf_8_is_refused_for_that(place, escaped, soft):
+    label = b"label=%E9" if escaped else b"label=\xe9"
+    told = {"method": "GET", "url": f"{ROLL}?base=0&label=%E9"}
+    if place == "body":
+        told = {"method": "POST", "url": f"{ROLLS}?", "headers": FORM, "content": b"base=0&" + label}
+    told["url"] += "&errors=200" if soft else ""
+    problem = refused(422, "invalid-request", **told, soft=soft, app=APP if escaped else as_bytes(APP))
+    assert problem["errors"] == [{"at": place, "problem": "is not valid UTF-8"}]
+
+
+FRENCH_FIRST = [
+    # where a game's words are understood, what a French reader is told
+    (f"{ROLL}?base=1&difficulty=tough", "Facile (easy), Normale (normal), Difficile (hard), Exceptionnelle (exceptional)"),
+    (f"{DAMAGE}?die=d8&soak=luck", "Serrer les dents (grit), Plus de peur que de mal (composure)"),
+    (f"{ROLL}?base=1&format=xml", "json, text, markdown"),
+]
+
+
+@pytest.mark.parametrize(("url", "said"), FRENCH_FIRST)
+def test_the_words_of_a_closed_set_are_told_in_the_reader_s_language_first(url, said):
+    (error,) = call("GET", f"{url}&lang=fr").json()["errors"]
+    assert error["problem"].removeprefix("doit être l’une de ces valeurs\u202f: ").startswith(said)
+
+
+KINDS = [
+    # body, what is said in English, in French
+    ('{"base": "3"}', "must be a whole number, not text", "doit être un nombre entier, pas un texte"),
+    ('{"base": true}', "must be a whole number, not true or false", "doit être un nombre entier, pas true ou false"),
+    ('{"base": null}', "must be a whole number, not null", "doit être un nombre entier, pas null"),
+    ('{"base": 1, "label": 3}', "must be text or null, not a whole number",
+     "doit être un texte ou null, pas un nombre entier"),
+    ('{"base": 1, "faces": {}}', "must be a list or null, not an object", "doit être une liste ou null, pas un objet"),
+    ("[]", "must be an object, not a list", "doit être un objet, pas une liste"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "english", "french"), KINDS)
+def test_kinds_of_values_are_told_in_words(body, english, french):
+    for lang, said in (("en", english), ("fr", french)):
+        (error,) = call(**{**posted(ROLLS, body), "url": f"{ROLLS}?lang={lang}"}).json()["errors"]
+        assert error["problem"] == said
+
+
+STRAYS = [
+    # path, body, what is known where the unknown member stands
+    (ROLLS, '{"base": 1, "x": 1}', "base, red, difficulty, faces, roll_rest, label, visibility"),
+    (BATCH, '{"rolls": [{"base": 1}, {"bass": 7}]}', "base, red, difficulty, faces, roll_rest, label, visibility"),
+    (DAMAGE, '{"die": "d8", "soak": {"kind": "grit", "base": 3, "x": 1}}', "kind, base, red"),
+    (DAMAGE, '{"die": "d8", "soak": {"kind": "composure", "base": 3, "x": 1}}', "kind, base, red, max_conversions"),
+    (BURN_DAMAGE, '{"stats": {"soul": {"value": 4}, "move": {"value": 4, "x": 1}}, "hit": {"move": 1}}', "value, burned"),
+    (BURN_DAMAGE, '{"stats": {"move": {"value": 4}}, "slots": [{"name": "a", "value": 1, "x": 1}], "hit": {"move": 1}}',
+     "name, value, burned"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "known"), STRAYS)
+def test_with_an_unknown_member_the_known_ones_are_told(path, body, known):
+    (error,) = refused(422, "invalid-request", **posted(path, body))["errors"]
+    assert error["problem"] == f"is not known here; known are: {known}"
+
+
+MORE = [
+    # how many are at fault, the end of the sentence in English, in French
+    ("base=9", "6", "6"),
+    ("base=9&red=9", "(and 1 more)", "(et 1 autre)"),
+    ("base=9&red=9&x=1&y=1", "(and 3 more)", "(et 3 autres)"),
+]
+
+
+@pytest.mark.parametrize(("pairs", "english", "french"), MORE)
+def test_the_sentence_says_how_many_faults_it_does_not_name(pairs, english, french):
+    for lang, end in (("en", english), ("fr", french)):
+        assert call("GET", f"{ROLL}?{pairs}&lang={lang}").json()["text"].endswith(end)
 
 
 @by_query_and_form
@@ -402,9 +536,9 @@ def test_a_batch_names_the_roll_whose_faces_do_not_fit():
 
 BURNS = [
     # request, code, member at fault
-    ({"value": 5, "dice_count": 1, "spend_surge": True}, "wasted-burn", []),
-    ({"value": 8, "dice_count": 2, "burn_stat": 2}, "wasted-burn", []),
-    ({"value": 8, "dice_count": 2, "burn_stat": 1, "helpers": 1}, "wasted-burn", []),
+    ({"value": 5, "dice_count": 1, "spend_surge": True}, "wasted-burn", ["spend_surge"]),
+    ({"value": 8, "dice_count": 2, "burn_stat": 2}, "wasted-burn", ["burn_stat"]),
+    ({"value": 8, "dice_count": 2, "burn_stat": 1, "helpers": 1}, "wasted-burn", ["burn_stat", "helpers"]),
     ({"value": 8, "burned": 7, "dice_count": 4, "burn_stat": 2}, "burn-too-large", ["burn_stat"]),
     ({"value": 8, "burned_out_count": 2}, "out-of-action", []),
     ({"value": 5, "burned": 5}, "invalid-request", ["burned_out_count"]),
@@ -539,6 +673,9 @@ SOFT = [
     (422, "invalid-request", {"method": "GET", "url": f"{ROLL}?base=9&errors=200"}),
     (422, "faces-mismatch", {"method": "GET", "url": f"{ROLL}?base=1&faces=6&errors=200"}),
     (422, "invalid-request", {"method": "GET", "url": f"{ROLL}?base=1&lang=de&errors=200"}),
+    (422, "invalid-request", {"method": "GET", "url": f"{ROLL}?base=1&label=%FF&errors=200"}),
+    (422, "invalid-request", {"method": "GET", "url": f"{ROLL}?errors=200&{'&'.join(f'n{n}=1' for n in range(101))}"}),
+    (415, "unsupported-media-type", {"method": "POST", "url": f"{ROLLS}?errors=200", "headers": FORM, "content": b"{}"}),
     (422, "invalid-request", {"method": "POST", "url": f"{ROLLS}?errors=200", "data": {"base": "9"}}),
     (415, "unsupported-media-type", {"method": "POST", "url": f"{BATCH}?errors=200", "data": {"base": "9"}}),
     (404, "not-found", {"method": "GET", "url": "/nowhere?errors=200"}),

@@ -17,7 +17,7 @@ GM, EVERYBODY = (200, 403, 403, 403, 403, 403), (200,) * 6
 PLAYS = (200, 200, 403, 200, 403, 403)  # for a character of theirs
 EDITS = (200, 200, 403, 403, 403, 403)
 CHAT = (403, 403, 403, 200, 403, 403)  # chat tokens alone stand in a one-liner's address
-LOOKS_BY_CHAT = (403, 403, 403, 200, 200, 403)
+LOOKS_BY_URL = (403, 403, 403, 200, 200, 200)  # tokens that an address may hold
 
 STATS = {stat: {"value": 6} for stat in ("move", "eyes", "soul", "heart")}
 OWN_DECK = {"name": "Own", "cards": [{"card": "limp", "name": "Limp", "copies": 2}]}
@@ -75,8 +75,8 @@ MATRIX = {
     "quickHeal": ({}, {"character": "ana", "care": "treat_damage", "base": 3, "level": 4}, CHAT),
     "quickDraw": ({}, {"character": "zoe"}, CHAT),
     "quickDiscard": ({}, {"character": "zoe"}, CHAT),
-    "quickCards": ({}, {"character": "zoe"}, LOOKS_BY_CHAT),
-    "quickTimers": ({}, {"character": "zoe"}, LOOKS_BY_CHAT),
+    "quickCards": ({}, {"character": "zoe"}, LOOKS_BY_URL),
+    "quickTimers": ({}, {"character": "zoe"}, LOOKS_BY_URL),
     "addOpponent": ({}, {"name": "Troll", "burn_max": 4}, created(GM)),
     "listOpponents": ({}, None, EVERYBODY),
     "readOpponent": ({}, None, EVERYBODY),

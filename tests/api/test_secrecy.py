@@ -197,6 +197,7 @@ async def logged(logging_client, caplog, capfd):
     access = []
 
     def log():
+        logs.writer.flush()
         access.append(capfd.readouterr().err)
         told = (logs.JsonLines().format(each) for each in caplog.records if each.name.startswith("emberdice"))
         return "\n".join([*told, *access])

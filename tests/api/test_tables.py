@@ -277,6 +277,30 @@ async def test_a_key_does_not_go_with_another_request(table, line, body):
     assert (await table.get("/decks/light"))["draw_pile"] == 42
 
 
+async def test_members_of_a_table_s_settings_are_told_to_who_misspells_one(table):
+    known = "tier_size, reshuffle, roll_limit, provided_faces"
+    (error,) = problem(await table.ask("PATCH ", {"settings": {"tiersize": 4}}), 422, "invalid-request")["errors"]
+    assert error == {"at": "body.settings.tiersize", "problem": f"is not known here; known are: {known}"}
+    answer = await table.client.post("/v1/sessions", json={"settings": {"tiersize": 4}})
+    assert problem(answer, 422, "invalid-request")["errors"] == [error]
+
+
+BASES = [
+    # who asks for a soak without a sheet, and the member that must tell the base
+    ("POST /characters/zoe/sixd6/damage/{hit}/soak", {"kind": "grit"}, "body.base"),
+    ("POST /characters/zoe/sixd6/damage", {"die": "d8", "soak": {"kind": "grit"}}, "body.soak.base"),
+    ("POST /sixd6/damage", {"characters": ["zoe"], "die": "d8", "soak": {"kind": "grit"}}, "body.soak.base"),
+    ("POST /characters/zoe/sixd6/healing", {"care": "treat_damage", "damage": 3}, "body.base"),
+]
+
+
+@pytest.mark.parametrize(("line", "body", "at"), BASES)
+async def test_without_a_sheet_the_base_is_asked_for_where_it_belongs(table, line, body, at):
+    waiting = await table.ask("POST /characters/zoe/sixd6/damage", {"die": "d8", "faces": [5], "wait": "soak"})
+    (error,) = problem(await table.ask(line.format(**waiting.json()), body), 422, "invalid-request")["errors"]
+    assert error == {"at": at, "problem": "is required: there is no sheet to take it from"}
+
+
 async def test_a_default_that_is_spelt_out_is_the_same_request(table):
     await table.ask("POST /decks/light/draws", {}, key="k")
     answer = await table.ask("POST /decks/light/draws", {"count": 1, "from": "top", "table": False}, key="k")
@@ -317,6 +341,25 @@ LANGS = [
 ]
 
 
+# Refused while the request is read, before a step, in it, and after it.
+REFUSED = [
+    ("POST /discards", {}),
+    ("POST /discards", {"card": 1}),
+    ("POST /tokens", {"role": "x"}),
+    ("POST /tokens", {"role": "observer", "characters": ["zoe"]}),
+    ("POST /clock", {"action": "advance"}),
+    ("POST /decks/light/draws", {"character": "zoe", "table": True}),
+    ("POST /characters/zoe/sixd6/healing", {"care": "treat_damage", "base": 1, "trauma": 1}),
+    ("GET /events", {"after": "x"}),
+    ("GET /events/9999", None),
+    ("GET ", {"x": 1}),
+    ("DELETE ", {"x": 1}),
+    ("GET /cards", {"character": "nobody"}),
+    ("DELETE /tokens/nobody", None),
+    ("PATCH ", {"settings": {"tiersize": 3}}),
+]
+
+
 @pytest.mark.parametrize(("query", "header", "own", "expected"), LANGS)
 async def test_the_language_of_an_answer_and_of_a_refusal(client, query, header, own, expected):
     table = await Table.open(client, **({"lang": own} if own else {}))
@@ -325,6 +368,66 @@ async def test_the_language_of_an_answer_and_of_a_refusal(client, query, header,
     for line, body in (("GET /decks", None), (draw, {}), (draw, {"character": "nobody"}), ("GET /events", None)):
         answer = await table.ask(line, body, **told)
         assert (answer.json()["lang"], answer.headers["Content-Language"]) == (expected, expected)
+
+
+@pytest.mark.parametrize(("line", "asked"), REFUSED)
+async def test_the_session_s_language_is_that_of_every_refusal(client, line, asked):
+    table = await Table.open(client, lang="fr", characters=["Zoé"])
+    flat = line.startswith(("GET", "DELETE"))
+    answer = await table.ask(line, None if flat else asked, **((asked or {}) if flat else {}))
+    assert answer.is_error
+    assert (answer.json()["lang"], answer.headers["Content-Language"]) == ("fr", "fr")
+
+
+@pytest.mark.parametrize("line", ["quick/{}/discard", "quick/{}/roll", "quick/{}/roll?base=1&max_conversions=1"])
+async def test_a_one_liner_is_refused_in_the_session_s_language(client, line):
+    table = await Table.open(client, lang="fr", characters=["Zoé"])
+    chat = (await table.mint("chat", "chat"))["token"]
+    answer = await client.get(f"/v1/{line.format(table.id)}", params={"token": chat, "format": "json"})
+    assert (answer.status_code, answer.json()["lang"]) == (422, "fr")
+
+
+ONE_LINERS = [
+    # one-liner, and the member at fault as it is called there
+    ("damage", {"character": "zoe", "die": "d8", "soak": "grit"}, "query.soak_base"),
+    ("damage", {"character": "zoe", "die": "d8", "soak_base": 1}, "query.soak_base"),
+    ("damage", {"character": "max", "die": "d8", "heavy": "true"}, "query.heavy"),
+    ("damage", {"character": "max", "die": "d8", "heavy": "false", "light": "true"}, "query.light"),
+    ("heal", {"character": "zoe", "care": "calm_other", "carer": "Bob", "base": 1}, "query.carer"),
+    ("cards", {"character": "Bob"}, "query.character"),
+    ("draw", {"deck": "tarot"}, "query.deck"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "at"), ONE_LINERS)
+async def test_a_one_liner_names_its_own_members(table, name, asked, at):
+    await table.ask("PUT /characters/max/sixd6", {})
+    token = (await table.mint("chat", "chat"))["token"]
+    answer = await table.client.get(f"/v1/quick/{table.id}/{name}", params={"token": token, "format": "json", **asked})
+    assert [error["at"] for error in answer.json()["errors"]] == [at]
+
+
+async def test_a_one_liner_without_cards_names_none(table):
+    token = (await table.mint("observer", "observer"))["token"]
+    asked = {"token": token, "format": "json"}
+    answer = (await table.client.get(f"/v1/quick/{table.id}/cards", params=asked)).json()
+    assert (answer["count"], answer["cards"], answer["text"]) == (0, "", "No active cards.")
+
+
+async def test_a_one_liner_that_plays_says_which_token_it_needs(table):
+    token = (await table.mint("observer", "observer"))["token"]
+    told = await table.client.get(f"/v1/quick/{table.id}/draw", params={"token": token})
+    assert told.status_code == 403
+    assert "needs a chat token" in told.text
+
+
+async def test_a_wasted_burn_names_what_the_table_calls_it(table):
+    stats = {stat: {"value": 6} for stat in ("move", "eyes", "soul", "heart")}
+    slots = [{"name": "Jetpack", "value": 4}]
+    await table.ask("PUT /characters/zoe/burn2d6", {"stats": stats, "slots": slots})
+    body = {"stat": "move", "dice_count": 2, "burn_slots_by_name": {"Jetpack": 1}, "helpers": 1}
+    told = problem(await table.ask("POST /characters/zoe/burn2d6/rolls", body), 422, "wasted-burn")
+    assert [error["at"] for error in told["errors"]] == ["body.burn_slots_by_name", "body.helpers"]
 
 
 # Names.
@@ -371,9 +474,40 @@ async def test_a_name_that_cannot_be_kept(table, name):
     assert len((await table.get("/characters"))["characters"]) == 2
 
 
-async def test_who_is_not_there_is_answered_with_who_is(table):
-    told = problem(await table.ask("GET /characters", name="Zo"), 404, "not-found")
-    assert told["nearest"] == ["Zoé"]
+NOT_THERE = [
+    # what asks for somebody or something, the member that names it, and what is near
+    ("GET /characters", {"query": {"name": "Zo"}}, "query.name", ["Zoé"]),
+    ("GET /characters", {"query": {"name": "Bob"}}, "query.name", []),
+    ("GET /cards", {"query": {"character": "zo"}}, "query.character", ["zoe"]),
+    ("GET /characters/zo", {}, "path.character", ["zoe"]),
+    ("GET /characters/Zoé", {}, "path.character", ["zoe"]),
+    ("POST /characters/Zoé/sixd6/rolls", {"base": 1}, "path.character", ["zoe"]),
+    ("PATCH /characters/ZOE/sixd6", {"adjust": {"damage": 1}}, "path.character", ["zoe"]),
+    ("POST /sixd6/rolls", {"base": 1, "characters": ["max", "bob"]}, "body.characters[1]", []),
+    ("POST /sixd6/damage", {"die": "d6", "characters": ["zoo", "max"]}, "body.characters[0]", ["zoe"]),
+    ("POST /tokens", {"role": "player", "characters": ["bob"]}, "body.characters[0]", []),
+    ("POST /characters/zoe/sixd6/healing", {"care": "calm_other", "carer": "maxx", "base": 1}, "body.carer", ["Max"]),
+    ("POST /decks/light/draws", {"character": "bob"}, "body.character", []),
+    ("GET /decks/légère", {}, "path.deck", ["light"]),
+    ("POST /decks/Grave complications/draws", {}, "path.deck", ["grave"]),
+    ("GET /decks/lihgt", {}, "path.deck", ["light"]),
+    ("GET /decks/tarot", {}, "path.deck", []),
+]
+
+
+@pytest.mark.parametrize(("line", "asked", "at", "near"), NOT_THERE)
+async def test_who_is_not_there_is_answered_with_who_is(table, line, asked, at, near):
+    body = {name: value for name, value in asked.items() if name != "query"}
+    told = problem(await table.ask(line, body or None, **asked.get("query", {})), 404, "not-found")
+    assert (told["nearest"], [error["at"] for error in told["errors"]]) == (near, [at])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("Zoé", "zoe"), ("ZOE", "zoe"), ("MAX", "max")])
+async def test_who_gives_a_name_for_an_id_is_told_the_id(table, name, meant):
+    for lang, said in (("en", "must be an id"), ("fr", "doit être un identifiant")):
+        told = problem(await table.ask(f"POST /characters/{name}/sixd6/rolls", {"base": 1}, lang=lang), 404, "not-found")
+        assert told["errors"][0]["problem"].startswith(said)
+        assert told["errors"][0]["problem"].endswith(f": {meant}")
 
 
 # Paths.
@@ -580,6 +714,12 @@ async def test_a_cursor_that_is_too_old_is_gone(table, redis):
     problem(await table.ask("GET /events/2"), 404, "not-found")
 
 
+async def test_of_a_cursor_it_is_said_what_it_is(table):
+    for told in ({"after": "abc"}, {"headers": {"Last-Event-ID": "abc", "Accept": "text/event-stream"}}):
+        (error,) = problem(await table.ask("GET /events", **told), 422, "invalid-request")["errors"]
+        assert error["problem"].startswith("must be the id of an event")
+
+
 BAD_CURSORS = [
     *({"after": cursor} for cursor in ("-1", "x", "1-0", "1" * 16, "１")),
     *({"limit": limit} for limit in (0, 501, "1.0")),
@@ -608,7 +748,11 @@ async def test_a_session_answers_no_head(client, table):
         (None, b"", 200),
         ("application/octet-stream", b"", 200),  # aiohttp says so of no body
         ("application/octet-stream", b"{}", 415),
-        ("text/plain", b"", 415),
+        ("text/plain", b"", 200),
+        ("text/plain", b"{}", 415),
+        ("application/json", b"", 200),
+        ("application/json", b"\n", 200),
+        ("application/x-www-form-urlencoded", b"", 200),
         ("application/json", b"{}", 200),
     ],
 )

@@ -132,7 +132,7 @@ def test_who_rolls(care, carer, who):
 
 def test_nobody_heals_who_is_not_there():
     table = Table(tier_size=3)
-    assert is_refused(table, NotThere, TREAT_DAMAGE, patient="zoë", level=9).nearest[0] == "Zoé"
+    assert is_refused(table, NotThere, TREAT_DAMAGE, patient="zoë", level=9).nearest[0] == "zoe"
     assert is_refused(table, NotThere, TREAT_DAMAGE, carer="maxx", level=9).nearest == ("Max",)
 
 

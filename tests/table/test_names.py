@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidValue
-from service.table.names import nearest, slug, sought, spelt
+from service.table.names import nearest, no_id, slug, sought, spelt
 
 ACUTE, TILDE, CIRCLE = "\u0301", "\u0303", "\u20dd"
 ZWJ, ZWSP, JOINER = "\u200d", "\u200b", "\u034f"
@@ -168,6 +168,9 @@ NEAREST = [
     ("maxx", ("Max", "Maxine")),
     ("nobody at all", ()),
     ("MAXINA", ("Maxine", "Max")),
+    ("xin", ("Maxine",)),
+    ("maz", ("Max",)),
+    ("nax eve", ()),
 ]
 
 
@@ -178,3 +181,33 @@ def test_the_nearest_names(typed, names):
 
 def test_at_most_three_are_near():
     assert len(nearest("max", ["max1", "max2", "max3", "max4"])) == 3
+    assert len(nearest("max", ["Max", "MAX", "max", "mäx"])) == 3
+
+
+IDS = {
+    "zoe": ("Zoé",),
+    "zoe-2": ("Zoe Two",),
+    "light": ("Complications légères", "légère"),
+    "grave": ("grave",),
+    "a": ("B",),
+    "b": ("A",),
+}
+NO_ID = [
+    # what was given, the id that is meant by it, else the nearest
+    ("Zoé", "zoe", ()),
+    ("ZOE", "zoe", ()),
+    ("zoe two", "zoe-2", ()),
+    ("Légère", "light", ()),
+    ("complications legeres", "light", ()),
+    ("légere.", None, ("light",)),
+    ("zoe3", None, ("zoe", "zoe-2")),
+    ("lights", None, ("light",)),
+    ("dragon", None, ()),
+    ("A", None, ("a", "b")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given_", "meant", "near"), NO_ID)
+def test_who_gives_no_id_is_told_which_is_meant(given_, meant, near):
+    refusal = no_id("deck", given_, IDS)
+    assert (refusal.meant, refusal.nearest) == (meant, (meant,) if meant else near)

@@ -36,6 +36,10 @@ class ActionOutcome(StrEnum):
     FAILURE = "failure"
 
 
+DICE_REMOVERS = ("burn_stat", "burn_slots", "spend_surge", "helpers")
+"""Members of an action of which each point takes a die away."""
+
+
 class Action(Struct, frozen=True, kw_only=True):
     """A roll on one stat, with all that is burned for it declared before (B-R4)."""
 
@@ -62,7 +66,7 @@ class Action(Struct, frozen=True, kw_only=True):
 
     @property
     def dice_removed(self) -> int:
-        return self.burn_stat + self.burn_slots + self.spend_surge + self.helpers
+        return sum(getattr(self, each) for each in DICE_REMOVERS)
 
 
 class ActionDie(Struct, frozen=True):
@@ -139,7 +143,8 @@ def refuse(action: Action) -> None:
         raise BurnTooLarge("burn_stat", wanted=action.burn_stat, left=left)
     useful = action.dice_asked + action.extra_dice - 1
     if action.dice_removed > useful:
-        raise WastedBurn(removed=action.dice_removed, useful=useful)
+        declared = tuple(each for each in DICE_REMOVERS if getattr(action, each))
+        raise WastedBurn(removed=action.dice_removed, useful=useful, fields=declared)
 
 
 def refuse_contradiction(action: Action) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from service.words import Lang
+from service.words import Lang, Vocabulary, load
 
 FOLDER = Path(__file__).parent / "cards"
 
@@ -17,6 +17,12 @@ FOLDER = Path(__file__).parent / "cards"
 class Deck(StrEnum):
     LIGHT = "light"
     GRAVE = "grave"
+
+
+@cache
+def deck_words() -> dict[str, list[str]]:
+    """What each deck is called, in every language."""
+    return Vocabulary(load(FOLDER.parent / "messages")).shown("deck")
 
 
 class CardDuration(StrEnum):

@@ -116,12 +116,16 @@ REFUSALS = [
         BurnTooLarge,
         {"field": "burn_stat", "wanted": 1, "left": 0},
     ),
-    ({"value": 5, "burn_stat": 2}, WastedBurn, {"removed": 2, "useful": 1}),  # B-R4
-    ({"value": 5, "burn_slots": 2}, WastedBurn, {"removed": 2, "useful": 1}),
-    ({"value": 5, "helpers": 2}, WastedBurn, {"removed": 2, "useful": 1}),
-    ({"value": 5, "helpers": 1, "spend_surge": True}, WastedBurn, {"removed": 2, "useful": 1}),
-    ({"value": 5, "dice_count": 1, "burn_slots": 1}, WastedBurn, {"removed": 1, "useful": 0}),
-    ({"value": 5, "burned_out_count": 1, "helpers": 3}, WastedBurn, {"removed": 3, "useful": 2}),
+    ({"value": 5, "burn_stat": 2}, WastedBurn, {"removed": 2, "useful": 1, "fields": ("burn_stat",)}),  # B-R4
+    ({"value": 5, "burn_slots": 2}, WastedBurn, {"removed": 2, "useful": 1, "fields": ("burn_slots",)}),
+    ({"value": 5, "helpers": 2}, WastedBurn, {"removed": 2, "useful": 1, "fields": ("helpers",)}),
+    (
+        {"value": 5, "helpers": 1, "spend_surge": True},
+        WastedBurn,
+        {"removed": 2, "useful": 1, "fields": ("spend_surge", "helpers")},
+    ),
+    ({"value": 5, "dice_count": 1, "burn_slots": 1}, WastedBurn, {"removed": 1, "useful": 0, "fields": ("burn_slots",)}),
+    ({"value": 5, "burned_out_count": 1, "helpers": 3}, WastedBurn, {"removed": 3, "useful": 2, "fields": ("helpers",)}),
 ]
 
 # All faults at once, then put right one after the other: the first that is left is named.

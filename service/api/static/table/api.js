@@ -54,8 +54,17 @@ export class Table {
   }
 }
 
-/** What the games call things, by kind and id: "care calm_self". */
+/** What the games call things, by kind and id: "care calm_self"; nothing, where the service keeps its reference for others. */
 export async function namesIn(service, lang) {
+  try {
+    return await labelsIn(service, lang);
+  } catch (error) {
+    if (error instanceof Refused && !error.passes) return new Map();
+    throw error;
+  }
+}
+
+async function labelsIn(service, lang) {
   const reference = async (system) =>
     (await asked(new URL(`v1/${system}/reference?lang=${lang}`, service), { signal: AbortSignal.timeout(PATIENCE_MS) })).json();
   const [sixd6, burn2d6] = await Promise.all([reference("sixd6"), reference("burn2d6")]);

@@ -24,6 +24,8 @@ function readAddress() {
   const token = told.get("token") ?? sessionStorage.getItem(keptAs(table)) ?? "";
   const overlay = told.has("overlay") ? told.get("overlay").split(",").filter((each) => PARTS.includes(each)) : null;
   const right = /^[\w-]{1,64}$/.test(table) && /^[\x21-\x7e]{1,100}$/.test(token) && overlay?.length !== 0;
+  const isForOthers = told.has("token") && !token.startsWith("ember_observer_");
+  if (isForOthers) putAway({ told, table, token, right });
   return { told, table, token, overlay, right, lang: chosen(told.get("lang")) };
 }
 
@@ -32,9 +34,12 @@ function goTo(told) {
   location.reload();
 }
 
-/** A player's token can do more than look: it stays in this tab, and leaves the address and the history. */
-function putAway({ told, table, token }) {
-  sessionStorage.setItem(keptAs(table), token);
+/**
+ * A token that can do more than look stays in this tab, and leaves the address and the history: before anything is asked,
+ * for the service may be away, or refuse it.
+ */
+function putAway({ told, table, token, right }) {
+  if (right) sessionStorage.setItem(keptAs(table), token);
   told.delete("token");
   history.replaceState(null, "", `#${told}`);
 }
@@ -106,7 +111,7 @@ class Page {
   unfit(role) {
     if (role === "gm") this.end("for_players");
     else if (role === "player" && this.address.overlay) this.end("for_observers");
-    else if (role === "player" && this.address.told.has("token")) putAway(this.address);
+    else if (role === "observer") offerAddress(this.address);
     return this.over;
   }
 
@@ -154,6 +159,7 @@ class Page {
 
   end(reason) {
     this.over = true;
+    sessionStorage.removeItem(keptAs(this.address.table));
     $("#clock").hidden = $("#table").hidden = true;
     write($("#status"), "");
     showDoor(this.address, this.words[reason]);
@@ -177,6 +183,15 @@ function speak({ told, lang }) {
   });
 }
 
+/** For OBS, where the token was typed and the address of this page does not hold it. Nobody types in what OBS shows. */
+function offerAddress({ told, token, overlay }) {
+  if (!overlay || told.has("token")) return;
+  const whole = new URLSearchParams([...told, ["token", token]]);
+  $("#obs-address").value = new URL(`#${whole}`, location.href);
+  $("#obs").hidden = false;
+}
+
+/** What is typed there goes into this tab's memory, never into an address, which a browser remembers. */
 function showDoor({ told, table }, notice) {
   document.body.dataset.state = "door";
   $("#door").hidden = false;
@@ -187,8 +202,9 @@ function showDoor({ told, table }, notice) {
     const given = new FormData(submitted.target);
     const id = given.get("table").trim();
     told.set("table", /\/sessions\/([\w-]+)/.exec(id)?.[1] ?? id);
-    told.set("token", given.get("token").trim());
+    told.delete("token");
     told.delete("overlay");
+    sessionStorage.setItem(keptAs(told.get("table")), given.get("token").trim());
     if (given.has("overlay")) told.set("overlay", given.getAll("overlay").join(","));
     goTo(told);
   });

@@ -67,7 +67,7 @@ export class View {
   }
 
   named(kind, id) {
-    return this.names.get(`${kind} ${id}`) ?? id;
+    return this.names.get(`${kind} ${id}`) ?? id.replaceAll("_", " ");
   }
 
   deck(id) {

@@ -9,7 +9,8 @@ export const LANGUAGES = {
     open_token: "Token",
     about_token: "An observer’s or a player’s. It is sent to the service alone, and never as part of an address.",
     open_overlay: "For a stream, show only",
-    about_overlay: "With an observer’s token. Give the address of what opens to OBS as a browser source; its background is transparent.",
+    about_overlay: "With an observer’s token. What opens gives an address for OBS, as a browser source; its background is transparent.",
+    for_obs: "The address for OBS; it holds the observer’s token",
     go: "Open",
     connecting: "Connecting…",
     live: "Live",
@@ -56,7 +57,8 @@ export const LANGUAGES = {
     open_token: "Jeton",
     about_token: "Celui d’un observateur ou d’un joueur. Il n’est envoyé qu’au service, et jamais dans une adresse.",
     open_overlay: "Pour un direct, ne montrer que",
-    about_overlay: "Avec un jeton d’observateur. Donnez l’adresse de ce qui s’ouvre à OBS, comme source navigateur ; le fond est transparent.",
+    about_overlay: "Avec un jeton d’observateur. Ce qui s’ouvre donne une adresse à OBS, comme source navigateur ; le fond est transparent.",
+    for_obs: "L’adresse pour OBS ; elle contient le jeton d’observateur",
     go: "Ouvrir",
     connecting: "Connexion…",
     live: "En direct",
@@ -98,4 +100,4 @@ export const LANGUAGES = {
 };
 
 export const chosen = (wanted) =>
-  [wanted, ...navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase())].find((lang) => lang in LANGUAGES) ?? "en";
+  [wanted, ...navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase())].find((lang) => Object.hasOwn(LANGUAGES, lang)) ?? "en";
