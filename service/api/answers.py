@@ -26,15 +26,17 @@ class Answer(Struct, frozen=True, kw_only=True):
     renderings: Renderings | UnsetType = UNSET
 
 
-class Rolled(Answer, frozen=True, kw_only=True):
+class MaybeSecret(Answer, frozen=True, kw_only=True):
+    public_text: (
+        Annotated[str, Meta(max_length=10_000, description="What the table may read of what is not public.")] | UnsetType
+    ) = UNSET
+
+
+class Rolled(MaybeSecret, frozen=True, kw_only=True):
     system: Annotated[str, Meta(max_length=20, description="Id of the game.")]
     source: Annotated[FacesSource, Meta(description="Where the faces came from.")]
     label: Label | None
     visibility: Visibility
-    public_text: (
-        Annotated[str, Meta(max_length=10_000, description="What the table may read of a roll that is not public.")]
-        | UnsetType
-    ) = UNSET
 
 
 class Flatly(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from service.api.answers import MaybeSecret
 from service.api.problems import Refusal
 from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.systems.sixd6 import complications
@@ -241,7 +242,7 @@ COMMANDS = (
         about="All or nothing (R19). The discard pile goes under the pile first where the pile is not enough.",
         body=DrawRequest,
         facts=Drawn,
-        answer=shown_type(Drawn, without=("roller",), name="Drawn"),
+        answer=shown_type(Drawn, carried=MaybeSecret, without=("roller",), name="Drawn"),
         play=_draw,
         say=say_drawn,
         wants=_draw_wants,

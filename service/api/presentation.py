@@ -135,11 +135,12 @@ def language(accept_language: str) -> Lang | None:
     return wanted[0][2] if wanted else None
 
 
+QUALITY = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
+
+
 def _quality(parameters: str) -> float:
-    try:
-        return float(parameters.strip().lower().removeprefix("q=") or 1)
-    except ValueError:
-        return 0
+    stated = QUALITY.fullmatch(parameters.strip().lower() or "q=1")
+    return float(stated[1]) if stated else 0
 
 
 REFUSED = re.compile(r"[^,]*;\s*q=0(?:\.0*)?\s*(?:,|(?![\s\S]))", re.IGNORECASE)
@@ -149,5 +150,8 @@ REFUSED = re.compile(r"[^,]*;\s*q=0(?:\.0*)?\s*(?:,|(?![\s\S]))", re.IGNORECASE)
 def accepted(accept: str) -> Format:
     """Text only where the header prefers it to JSON; what we cannot serve gets JSON."""
     ranges = REFUSED.sub("", accept)
-    best = Accept(ranges).best_match(["application/json", "text/plain"]) if ranges else None
+    try:
+        best = Accept(ranges).best_match(["application/json", "text/plain"]) if ranges else None
+    except (ValueError, OverflowError):  # a quality that is no number, or none that ends
+        best = None
     return Format.TEXT if best == "text/plain" else Format.JSON

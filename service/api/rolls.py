@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.api.answers import Rolled, Rolling, asking, labelled
+from service.api.answers import MaybeSecret, Rolled, Rolling, asking, labelled
 from service.api.problems import Refusal, duration
 from service.api.tables import Command, Keyed, card_names, shown, shown_type
 from service.dice import MOST_DICE
@@ -116,7 +116,7 @@ def say_group(facts: GroupRoll, words: Words) -> str:
 
 
 ROLL = shown_type(TablePoolRoll, carried=Rolled, without=("roller",))
-GROUP = shown_type(GroupRoll, without=("roller", "single"))
+GROUP = shown_type(GroupRoll, carried=MaybeSecret, without=("roller", "single"))
 
 
 def _show_group(kind: type[Any], facts: GroupRoll, words: Words, carried: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct
 
-from service.api.answers import Rolled, Rolling, asking, joined
+from service.api.answers import MaybeSecret, Rolled, Rolling, asking, joined
 from service.api.rolls import AllPresent, Group, by_hand, cast_of, say_dealt
 from service.api.tables import Command, Keyed, card_names, shown_card, shown_type
 from service.dice import MOST_DICE
@@ -253,7 +253,7 @@ COMMANDS = (
         about="One threat, in one step; each target has a damage die, protections and a soak of its own.",
         body=GroupHitRequest,
         facts=hits.GroupHit,
-        answer=shown_type(hits.GroupHit, without=("roller",)),
+        answer=shown_type(hits.GroupHit, carried=MaybeSecret, without=("roller",)),
         play=_strike_group,
         say=say_group_hit,
         wants=_everything,

@@ -32,12 +32,12 @@ local sets, removes, events = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(A
 if not creates and (not known[1] or not known[4]) then
   return {'gone'}
 end
-if ARGV[7] == '1' and too_many(KEYS[4], time[1], ARGV[1], tonumber(ARGV[11]), tonumber(ARGV[12])) then
-  return {'limited'}
-end
 local reply = redis.call('GET', KEYS[3])
 if reply then
   return {'replay', reply}
+end
+if ARGV[7] == '1' and too_many(KEYS[4], time[1], ARGV[1], known[4], ARGV[11], ARGV[12]) then
+  return {'limited'}
 end
 now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber(ARGV[5]) then

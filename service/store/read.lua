@@ -20,7 +20,8 @@ local known = redis.call('HMGET', KEYS[1], 'version', 'seen', 'uses', ARGV[1], '
 if not known[1] or not known[4] then
   return {now}
 end
-if ARGV[3] == '1' and too_many(KEYS[4], time[1], ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])) then
+local reply = redis.call('GET', KEYS[3])
+if not reply and ARGV[3] == '1' and too_many(KEYS[4], time[1], ARGV[1], known[4], ARGV[4], ARGV[5]) then
   return {now, 'limited'}
 end
 now = math.max(now, tonumber(known[2]))
@@ -35,7 +36,7 @@ if uses >= 2 then
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
 end
 
-local answer = {now, known[1], redis.call('GET', KEYS[3]), redis.call('PTTL', KEYS[1]), ARGV[1], known[4], 'stamp', known[5]}
+local answer = {now, known[1], reply, redis.call('PTTL', KEYS[1]), ARGV[1], known[4], 'stamp', known[5]}
 local first = 6
 if ARGV[first] == '*' then
   local all = redis.call('HGETALL', KEYS[1])

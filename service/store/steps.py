@@ -15,7 +15,7 @@ from msgspec import Struct
 from redis.asyncio import Redis
 
 from service.dice import Chance, Tape
-from service.errors import GameError, KeyReused, QuotaExceeded, Unauthorized
+from service.errors import GameError, KeyReused, Unauthorized
 from service.metrics import Metrics
 from service.store import keys
 from service.store.connection import Script, StoreUnavailable, guarded, time_at
@@ -31,6 +31,7 @@ DEADLINE_S = 2.0
 CALLER_KEY_LIFE_MS = 24 * 3_600_000
 OWN_KEY_LIFE_MS = 60_000
 MOST_KEYS = 1_000
+"""Keys of a session that are kept for long; those beyond live as short as the service's own: still safe to repeat at once."""
 LOG_ENTRIES = 500
 STAMP = "stamp"
 KNOWN_SESSIONS, KNOWN_BYTES = 256, 65_536
@@ -104,6 +105,7 @@ class Step(NamedTuple):
     stamp: bytes
     key: str
     reply: bytes
+    reply_life_ms: int
 
 
 class Kept(Struct, frozen=True):
@@ -136,9 +138,10 @@ class Store:
 
     # Looking.
 
-    async def look(self, at: Seat, see: Callable[[Turn], T], wants: Iterable[str] = ()) -> Done[T]:
-        """What `see` makes of the session now; nothing is written. Raises Unauthorized, StoreUnavailable."""
-        wanted, use = _wanted("head", "clock", *wants), 1
+    async def look(self, at: Seat, see: Callable[[Turn], T], wants: Iterable[str] = (), *, counts: bool = True) -> Done[T]:
+        """What `see` makes of the session now; nothing is written. `counts`: whether it is a use, which renews the
+        session's life and is limited. Raises Unauthorized, StoreUnavailable, TooManyRequests."""
+        wanted, use = _wanted("head", "clock", *wants), int(counts)
         while True:
             known, _, left_ms = await self._read(at, wanted, "", use)
             turn = self._turn(at, known, Tape(self.chance), None, fresh=True)
@@ -179,7 +182,7 @@ class Store:
             try:
                 turn = self._turn(at, known, dice, wish, fresh=fresh)
                 facts = wish.play(turn)
-                self._count_key(turn, wish)
+                life_ms = CALLER_KEY_LIFE_MS if self._count_key(turn, wish) else OWN_KEY_LIFE_MS
             except Unread as unread:
                 wanted, known = _wanted(*wanted, unread.field), None
                 continue
@@ -193,7 +196,7 @@ class Store:
                     return Done(facts, turn.token, turn.now_ms, turn.head.lang)
                 known = None
                 continue
-            step = Step(_stamp(), key, _kept(wish, facts))
+            step = Step(_stamp(), key, _kept(wish, facts), life_ms)
             answer = await self._commit(at, turn, known, step, wanted, use)
             match answer[0]:
                 case b"done":
@@ -202,7 +205,7 @@ class Store:
                 case b"replay":
                     return self._replayed(answer[1], wish, at, known)
                 case b"moved":
-                    known, fresh = self._seen(at, answer[1:], wanted, has_reply=False), True
+                    known, fresh, use = self._seen(at, answer[1:], wanted, has_reply=False), True, 0
                 case _:
                     self.forget(at.session)
                     raise Unauthorized
@@ -225,15 +228,17 @@ class Store:
         )
 
     @staticmethod
-    def _count_key(turn: Turn, wish: Wish) -> None:
+    def _count_key(turn: Turn, wish: Wish) -> bool:
+        """Whether the key is one of those that are kept for long."""
         if wish.key is None or turn.event is None:
-            return
+            return False
         hour = turn.now_ms // 3_600_000
         counts: Counts = turn.get("counts")
         taken = {each: n for each, n in counts.keys.items() if each > hour - 24}
         if sum(taken.values()) >= MOST_KEYS:
-            raise QuotaExceeded("idempotency_keys", MOST_KEYS)
+            return False
         turn.put("counts", msgspec.structs.replace(counts, keys={**taken, hour: taken.get(hour, 0) + 1}))
+        return True
 
     def _replayed(self, reply: bytes, wish: Wish, at: Seat, known: Known) -> Done[Any]:
         kept = msgspec.json.decode(reply, type=Kept)
@@ -269,9 +274,18 @@ class Store:
         return known
 
     async def _commit(self, at: Seat, turn: Turn, known: Known, step: Step, wanted: tuple[str, ...], use: int) -> list[Any]:
-        life_ms = CALLER_KEY_LIFE_MS if turn.key else OWN_KEY_LIFE_MS
         base = [turn.version - 1, known.stamp or b"", step.stamp]
-        head = [at.token_field, *base, turn.now_ms, self.life_ms, use, step.reply, life_ms, LOG_ENTRIES, *self._most]
+        head = [
+            at.token_field,
+            *base,
+            turn.now_ms,
+            self.life_ms,
+            use,
+            step.reply,
+            step.reply_life_ms,
+            LOG_ENTRIES,
+            *self._most,
+        ]
         answer: list[Any] = await self._twice(
             self._commit_script, at.session, step.key, [*head, *_writes(turn, known.records), *wanted]
         )

@@ -94,7 +94,7 @@ async def test_a_session_may_be_used_so_often_in_a_second(redis_url, redis, aske
     async with in_process(redis_url, **limits) as client:
         table = await Table.open(client)
         began_s, _ = await redis.time()
-        answers = await asyncio.gather(*(table.ask(*asked) for _ in range(30)))
+        answers = await asyncio.gather(*(table.ask(*asked, by="player") for _ in range(30)))
         ended_s, _ = await redis.time()
         statuses = [each.status_code for each in answers]
         assert set(statuses) == {200, 429}
@@ -109,6 +109,23 @@ async def in_time(table, line, body):
     while (answer := await table.ask(line, body)).status_code == 429:  # noqa: ASYNC110  it waits for a second of Redis
         await asyncio.sleep(int(answer.headers["Retry-After"]))
     return answer
+
+
+async def test_a_gm_is_not_held_up_by_those_who_flood_the_table(redis_url):
+    async with in_process(redis_url, steps_per_second=2) as client:
+        table = await Table.open(client)
+        flood = await asyncio.gather(*(table.ask(*LOOK, by="player") for _ in range(20)))
+        assert {each.status_code for each in flood} == {200, 429}
+        assert (await table.ask(*STEP)).status_code == 200
+
+
+async def test_a_repetition_is_answered_whatever_the_limit(redis_url):
+    async with in_process(redis_url, token_steps_per_second=1) as client:
+        table = await Table.open(client)
+        first = await table.ask(*STEP, key="k")
+        again = await asyncio.gather(*(table.ask(*STEP, key="k") for _ in range(20)))
+        assert {each.status_code for each in again} == {200}
+        assert all(each.json() == first.json() for each in again)
 
 
 async def test_another_session_and_another_token_are_not_held_up(redis_url):

@@ -233,3 +233,11 @@ def test_a_sentence_is_cut_between_characters(sentence, most):
 @given(SENTENCES, MOST)
 def test_a_short_sentence_is_left_alone(sentence, more):
     assert shortened(sentence, len(sentence) + more) == shortened(sentence, None) == sentence
+
+
+@pytest.mark.parametrize("quality", ["inf", "1e400", "nan", "-1", "x", "0x1", "1" * 400])
+@pytest.mark.parametrize("header", ["Accept", "Accept-Language"])
+async def test_a_quality_that_is_no_number_is_no_fault_of_ours(client, header, quality):
+    value = "text/plain" if header == "Accept" else "fr"
+    answer = await client.get("/v1/sixd6/roll?base=1", headers={header: f"{value};q={quality}"})
+    assert answer.status_code == 200

@@ -99,6 +99,29 @@ async def test_a_secret_roll_as_text_is_its_public_form(table):
         assert not found(as_text.text)
 
 
+SECRETS = [
+    ROLL,
+    AT_TABLE,
+    HEAL,
+    ("POST /decks/light/draws", {"character": "zoe", "count": 3}),
+    ("POST /sixd6/rolls", {"characters": ["zoe", "max"], "base": 2}),
+    ("POST /sixd6/damage", {"characters": ["zoe", "max"], "die": "d6"}),
+    ("POST /characters/zoe/sixd6/damage", {"die": "d6"}),
+]
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown"])
+@pytest.mark.parametrize("visibility", ["gm", "self"])
+@pytest.mark.parametrize(("line", "body"), SECRETS)
+async def test_whatever_is_secret_is_posted_in_its_public_form(table, line, body, visibility, format_):
+    as_json = (await table.ask(line, {**body, "visibility": visibility}, by="player")).json()
+    if line == HEAL[0]:
+        table = await Table.open(table.client, characters=["Zoé"], settings={"tier_size": 3})
+    posted = await table.ask(line, {**body, "visibility": visibility}, by="player", format=format_)
+    assert posted.text.replace("\\", "") == as_json["public_text"] + "\n"
+    assert as_json["text"] != as_json["public_text"]
+
+
 OTHER_ROLLS = [
     {"base": 6, "label": LABEL, "faces": FACES},
     {"base": 1, "faces": [1]},
