@@ -38,7 +38,7 @@ IdempotencyKey = Annotated[
 
 
 class Keyed(Struct, frozen=True, kw_only=True):
-    """A repetition under the same key gets the same answer, and changes nothing again, for 24 hours."""
+    """A repetition under the same key gets the same answer, and changes nothing again, for 24 hours; beyond 1,000 keys of a table, for a minute."""
 
     idempotency_key: IdempotencyKey | None = None
 

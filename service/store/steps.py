@@ -31,7 +31,7 @@ DEADLINE_S = 2.0
 CALLER_KEY_LIFE_MS = 24 * 3_600_000
 OWN_KEY_LIFE_MS = 60_000
 MOST_KEYS = 1_000
-"""Keys of a session that are kept for long; those beyond live as short as the service's own: still safe to repeat at once."""
+"""Keys of a session that are kept for long. Those beyond live as short as the service's own: safe to repeat at once."""
 LOG_ENTRIES = 500
 STAMP = "stamp"
 KNOWN_SESSIONS, KNOWN_BYTES = 256, 65_536
@@ -275,17 +275,8 @@ class Store:
 
     async def _commit(self, at: Seat, turn: Turn, known: Known, step: Step, wanted: tuple[str, ...], use: int) -> list[Any]:
         base = [turn.version - 1, known.stamp or b"", step.stamp]
-        head = [
-            at.token_field,
-            *base,
-            turn.now_ms,
-            self.life_ms,
-            use,
-            step.reply,
-            step.reply_life_ms,
-            LOG_ENTRIES,
-            *self._most,
-        ]
+        kept = [step.reply, step.reply_life_ms]
+        head = [at.token_field, *base, turn.now_ms, self.life_ms, use, *kept, LOG_ENTRIES, *self._most]
         answer: list[Any] = await self._twice(
             self._commit_script, at.session, step.key, [*head, *_writes(turn, known.records), *wanted]
         )
