@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 class Writer:
     """Writes lines from a thread: where nobody reads the pipe, the event loop must not stand still.
 
-    What does not fit meanwhile is lost, and counted in a line of its own. To gather some lines is cheaper than to write each.
+    What does not fit meanwhile is lost, and counted in a line of its own. Some at once are cheaper than each by itself.
     """
 
     def __init__(self, descriptor: int, most: int = MOST_LINES) -> None:
@@ -98,7 +98,7 @@ def _line(at_s: float, level: str, logger: str, message: str, **more: str) -> by
     for name in (*more, "message"):
         over = len(_encode(told)) + 1 - MOST_LINE_BYTES
         if over > 0:
-            told[name] = f"…{told[name][over + len('…'.encode()) :]}"
+            told[name] = "…" + told[name].encode()[over + len("…".encode()) :].decode(errors="ignore")
     return _encode(told)
 
 

@@ -363,6 +363,7 @@ def test_what_a_caller_has_is_not_sent_again(url):
     for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
         again = call("GET", url, headers={"If-None-Match": known})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert again.headers.get("cache-control") == answer.headers.get("cache-control")
         assert again.headers.get("vary") == answer.headers.get("vary")
         assert call("HEAD", url, headers={"If-None-Match": known}).status_code == 304
     assert call("GET", url, headers={"If-None-Match": '"other"'}).content == answer.content
@@ -529,6 +530,7 @@ def test_the_access_log_has_no_query_and_no_forged_line(capfd):
     app = create_app(Settings(redis_url="redis://nowhere"))
     call("GET", "/v1/systems?token=hush", app=app, headers={"X-Request-Id": "seen-1"})
     call("GET", "/a%0Aforged", app=app, headers={"X-Request-Id": "seen-2"})
+    logs.writer.flush()
     said = capfd.readouterr().err
     told = [msgspec.json.decode(line, type=logs.Answered) for line in said.splitlines()]
     assert [(each.request_id, each.method, each.path, each.status) for each in told] == [
