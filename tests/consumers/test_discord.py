@@ -1,9 +1,12 @@
 """The Discord bot: recorded interactions go through discord.py's own parsing; what it answers is caught at its HTTP edge."""
 
+import json
 import re
+import sqlite3
 import stat
 import sys
 import warnings
+from contextlib import closing
 from itertools import count
 
 import aiohttp
@@ -37,7 +40,7 @@ class BadLine:
 
     def __init__(self, address):
         self._address = address
-        self.refuses, self.loses, self.asked, self.texts = [], 0, [], []
+        self.refuses, self.loses, self.asked, self.texts, self.forgets = [], 0, [], [], ""
 
     async def serve(self, request):
         body = await request.read()
@@ -52,6 +55,8 @@ class BadLine:
             said = await answer.read()
         if request.method == "POST":
             self.texts.append(said)
+            if self.forgets:
+                said = json.dumps({name: value for name, value in json.loads(said).items() if name != self.forgets}).encode()
             if self.loses:
                 self.loses -= 1
                 request.transport.close()
@@ -96,7 +101,7 @@ async def place(line, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def quiet_line(line):
-    line.refuses, line.loses, line.asked, line.texts = [], 0, [], []
+    line.refuses, line.loses, line.asked, line.texts, line.forgets = [], 0, [], [], ""
 
 
 async def use(place, command, options, *, number=None, locale=None, messages=1):
@@ -226,8 +231,49 @@ async def test_a_secret_roll_is_secret_before_it_is_thrown(place, line, visibili
     assert (promise["type"], promise["data"]["flags"]) == (5, 64)
     assert own["ephemeral"]
     assert not public["ephemeral"]
-    assert public["content"] in ("A roll was made in secret.", "Un jet a été fait en secret.")
+    assert readers.discord(public["content"]) in ("A roll was made in secret.", "Un jet a été fait en secret.")
     assert ("Dice" in own["content"]) == (visibility != "blind")
+
+
+SECRETLY = {"gm": False, "self": False, "blind": True}
+"""Whether the card is kept from who drew it, too."""
+
+
+@pytest.mark.parametrize("visibility", SECRETLY)
+@pytest.mark.parametrize("forgets", ["", "public_text"])
+async def test_a_card_drawn_in_secret_is_never_posted_for_all(place, line, visibility, forgets):
+    line.forgets = forgets
+    options = [option("character", "max"), option("deck", "grave"), option("visibility", visibility)]
+    own, public = await use(place, "draw", options, locale="en-US", messages=2)
+    (_, body) = line.asked[-1], json.loads(line.texts[-1])
+    cards = [card["effect"] for card in body.get("cards", [])]
+    assert len(cards) == (not SECRETLY[visibility])
+    assert own["ephemeral"]
+    assert not public["ephemeral"]
+    assert public["content"]
+    for character in ("max", None):
+        (listed,) = await use(place, "cards", [option("character", character)] if character else [])
+        assert not listed["ephemeral"]
+        assert not any(effect in readers.discord(listed["content"]) for effect in cards)
+    await use(place, "undo", [])
+
+
+def test_a_file_of_tables_from_before_chat_tokens_is_read(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "tables.sqlite3", isolation_level=None)) as file:
+        file.execute("create table tables (channel integer primary key, session, gm, player)")
+        file.execute("insert into tables values (1, 's', 'g', 'p')")
+    channels = emberdice.Channels(tmp_path / "tables.sqlite3")
+    assert channels.table(1) == emberdice.Table("s", "g", "p", None)
+    channels.keep(1, emberdice.Table("s", "g", "p", "c"))
+    assert channels.table(1).chat == "c"
+    channels.close()
+
+
+async def test_a_table_from_before_chat_tokens_gets_one(place, line):
+    place.bot.channels.keep(CHANNEL, place.bot.channels.table(CHANNEL)._replace(chat=None))
+    await use(place, "cards", [])
+    assert place.bot.channels.table(CHANNEL).chat.startswith("ember_chat_")
+    assert [path.rpartition("/")[2] for path, _ in line.asked] == ["tokens"]
 
 
 async def test_what_is_sent_again_is_thrown_once(place, line):
@@ -255,11 +301,38 @@ async def test_a_lost_answer_costs_no_second_card(place, line):
     assert not message["ephemeral"]
 
 
+async def test_what_found_no_answer_is_the_same_when_it_is_asked_for_again(place, line, monkeypatch):
+    monkeypatch.setattr(emberdice, "TRIES", 2)
+    line.loses = 2
+    options = [option("character", "max"), option("count", 2)]
+    (lost,) = await use(place, "draw", options, locale="en-US")
+    assert lost["ephemeral"]
+    assert "may have been done" in lost["content"]
+    await use(place, "draw", options)
+    assert len({key for _, key in line.asked}) == 1
+    assert len(set(line.texts)) == 1
+    await use(place, "draw", options)
+    assert len({key for _, key in line.asked}) == 2
+
+
+def test_a_key_is_kept_for_some_minutes():
+    now_s = 0.0
+    unsure = emberdice.Unsure(300, lambda: now_s)
+    assert unsure.key("draw", "1") == "1"
+    now_s = 299.0
+    assert unsure.key("draw", "2") == "1"
+    assert unsure.key("roll", "3") == "3"
+    now_s = 600.0
+    assert unsure.key("draw", "4") == "4"
+    unsure.over("draw")
+    assert unsure.key("draw", "5") == "5"
+
+
 async def test_a_service_that_stays_busy_is_told_of_to_who_asked(place, line):
     line.refuses = [503] * 5
     (message,) = await use(place, "draw", [option("character", "max")])
     assert message["ephemeral"]
-    assert message["content"] == "Busy."
+    assert readers.discord(message["content"]) == "Busy."
     assert len(line.asked) == 5
 
 
@@ -279,6 +352,16 @@ async def test_a_name_that_is_not_there_is_refused_in_words(place):
     (message,) = await use(place, "discard", [option("character", "Zoëe")])
     assert message["ephemeral"]
     assert "Zoé" in message["content"]
+
+
+LIVE = ["<https://x.example>", "<#1>", "<t:0:R>", "<@&5>", "@everyone", "[a](https://x.example)", "# a", "1. a", "</a:1>"]
+
+
+@pytest.mark.parametrize("name", LIVE)
+async def test_a_refusal_holds_nothing_that_discord_reads(place, name):
+    (message,) = await use(place, "discard", [option("character", name)])
+    assert message["ephemeral"]
+    assert name in readers.discord(message["content"])
 
 
 async def test_a_channel_without_a_table_says_how_to_open_one(place):

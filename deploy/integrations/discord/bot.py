@@ -1,6 +1,8 @@
 """Emberdice in Discord: slash commands in English and French, one table a channel. README.md says how to run it."""
 
+import json
 import os
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +13,7 @@ import aiohttp
 import discord
 from discord import AllowedMentions, Interaction, app_commands
 from discord.app_commands import Choice, Range
-from emberdice import Channels, Emberdice, NoTable, Refused, Table, Unreachable, plain
+from emberdice import AGAIN, Channels, Emberdice, NoTable, Refused, Table, Unreachable, Unsure, plain
 from words import SAID, French, lang_of
 
 MOST_CHARACTERS = 1_800
@@ -22,9 +24,13 @@ Dice = Range[int, 0, 6]
 Damage = Literal["d2", "d4", "d6", "d8", "d10", "d12"]
 
 
+MARKS, CALLS = re.compile(r"([\\`*_{}\[\]()#+\-.!|>~<:=&$])"), re.compile(r"@(?=\S)")
+"""Whatever Discord reads as more than text: links, mentions and moments (`<…>`) among them."""
+
+
 def escaped(text: str) -> str:
     """A problem's sentence comes as plain text."""
-    return discord.utils.escape_mentions(discord.utils.escape_markdown(text[: MOST_CHARACTERS // 2], as_needed=False))
+    return MARKS.sub(r"\\\1", CALLS.sub("@\u200b", text[: MOST_CHARACTERS // 2]))
 
 
 class Tree(app_commands.CommandTree["Bot"]):
@@ -50,7 +56,7 @@ class Bot(discord.Client):
 
     def __init__(self, address: str, tables: Path) -> None:
         super().__init__(intents=discord.Intents(guilds=True), allowed_mentions=AllowedMentions.none())
-        self.address, self.channels = address, Channels(tables)
+        self.address, self.channels, self.unsure = address, Channels(tables), Unsure()
         self.tree = Tree(self)
         for command in COMMANDS:
             self.tree.add_command(command)
@@ -71,20 +77,20 @@ class Bot(discord.Client):
         return self.channels.table(interaction.channel_id)
 
     async def play(
-        self, interaction: Interaction["Bot"], line: str, body: dict[str, Any] | None = None, *, by_gm: bool = False
+        self, interaction: Interaction["Bot"], line: str, body: dict[str, Any] | None = None, *, by: str | None = None
     ) -> None:
         """Asks the channel's table, and posts what it says where `promise` said.
 
-        The interaction's id is the key: however often it is sent, the dice are thrown once.
+        What all may read is asked for with a chat token, unless only `by` (gm, player) may do it.
         """
-        table, (method, _, path) = self.channels.table(interaction.channel_id), line.partition(" ")
         secret = (body or {}).get("visibility", "public") != "public"
-        answer = await self.service.ask(
-            method,
-            f"/sessions/{table.session}{path}",
+        table = self.channels.table(interaction.channel_id)
+        token = getattr(table, by or "player") if by or secret else await self.chat_token(interaction.channel_id)
+        answer = await self.once(
+            interaction,
+            line,
             body,
-            token=table.gm if by_gm else table.player,
-            key=None if method == "GET" else str(interaction.id),
+            token=token,
             include="markdown",
             max=MOST_CHARACTERS,
             lang=lang_of(interaction.locale) if secret else None,  # the table's own, where all may read it
@@ -92,7 +98,42 @@ class Bot(discord.Client):
         said = answer["renderings"]["markdown"] + await self.countdowns(interaction, answer)
         await interaction.edit_original_response(content=said)
         if secret:
-            await interaction.followup.send(answer["public_text"])
+            await self.tell_of_secret(interaction, answer)
+
+    async def once(
+        self, interaction: Interaction["Bot"], line: str, body: dict[str, Any] | None, *, token: str, **query: Any
+    ) -> dict[str, Any]:
+        """The interaction's id is the key: however often it is sent, the dice are thrown once.
+
+        Where no answer came, the same command of the same user goes under the same key again.
+        """
+        method, _, path = line.partition(" ")
+        session = self.channels.table(interaction.channel_id).session
+        asked = json.dumps([session, interaction.user.id, line, body])
+        key = None if method == "GET" else self.unsure.key(asked, str(interaction.id))
+        try:
+            answer = await self.service.ask(method, f"/sessions/{session}{path}", body, token=token, key=key, **query)
+        except Refused as refused:
+            if refused.problem.get("status") not in AGAIN:
+                self.unsure.over(asked)
+            raise
+        self.unsure.over(asked)
+        return answer
+
+    async def chat_token(self, channel: int | None) -> str:
+        """Minted where the channel's table has none yet."""
+        table = self.channels.table(channel)
+        if table.chat:
+            return table.chat
+        body = {"role": "chat", "label": "discord"}
+        minted = await self.service.ask("POST", f"/sessions/{table.session}/tokens", body, token=table.gm)
+        self.channels.keep(channel, table._replace(chat=minted["token"]))
+        return str(minted["token"])
+
+    async def tell_of_secret(self, interaction: Interaction["Bot"], answer: dict[str, Any]) -> None:
+        """To the channel: that something was done, and no more."""
+        said = answer.get("public_text") or SAID[lang_of(interaction.guild_locale)]["secret"]
+        await interaction.followup.send(escaped(said))
 
     async def whisper(self, interaction: Interaction["Bot"], text: str) -> None:
         """To who asked only. A promise that all may see is taken back first: the next message would fulfil it."""
@@ -328,7 +369,7 @@ async def undo(interaction: Interaction[Bot]) -> None:
     bot = interaction.client
     table = await bot.promise(interaction)
     state = await bot.service.ask("GET", f"/sessions/{table.session}/state", token=table.gm)
-    await bot.play(interaction, f"POST /events/{state['last_event']}/undo", by_gm=True)
+    await bot.play(interaction, f"POST /events/{state['last_event']}/undo", by="gm")
 
 
 @app_commands.command(description="Roll an action of Burn 2d6")
@@ -355,7 +396,7 @@ async def action(
     answer = await ask("POST", "/burn2d6/rolls", body, lang=lang, include="markdown", max=MOST_CHARACTERS)
     await interaction.edit_original_response(content=answer["renderings"]["markdown"])
     if secret:
-        await interaction.followup.send(answer["public_text"])
+        await interaction.client.tell_of_secret(interaction, answer)
 
 
 table = app_commands.Group(
@@ -379,6 +420,8 @@ async def open_table(
     opened = await bot.service.ask("POST", "/sessions", body, lang=lang_of(interaction.locale))
     tokens = opened["tokens"]
     bot.channels.keep(interaction.channel_id, Table(opened["id"], tokens["gm"], tokens["player"]))
+    with suppress(Refused, Unreachable):  # asked for again when it is needed
+        await bot.chat_token(interaction.channel_id)
     await interaction.edit_original_response(content=SAID[lang_of(interaction.locale)]["opened"])
 
 
@@ -387,7 +430,7 @@ async def open_table(
 async def add(interaction: Interaction[Bot], name: Name) -> None:
     bot = interaction.client
     await bot.promise(interaction)
-    await bot.play(interaction, "POST /characters", {"name": name})
+    await bot.play(interaction, "POST /characters", {"name": name}, by="player")
 
 
 Commands = tuple[app_commands.Command[Any, ..., Any] | app_commands.Group, ...]

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import sqlite3
+import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,24 @@ class Refused(Exception):
 
 class Unreachable(Exception):
     """No answer, however often it was asked."""
+
+
+class Unsure:
+    """Keys of what was asked for without an answer: it may have been done, and asked for again it is the same."""
+
+    def __init__(self, kept_s: float = 300.0, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._kept_s, self._now_s = kept_s, now_s
+        self._keys: dict[str, tuple[str, float]] = {}
+
+    def key(self, asked: str, new: str) -> str:
+        """The key of the same asked before, as long as that is kept; or the new one, kept until it is known to be over."""
+        self._keys = {each: kept for each, kept in self._keys.items() if self._now_s() - kept[1] < self._kept_s}
+        key, _ = self._keys.get(asked, (new, 0.0))
+        self._keys[asked] = key, self._now_s()
+        return key
+
+    def over(self, asked: str) -> None:
+        self._keys.pop(asked, None)
 
 
 class NoTable(Exception):
@@ -88,9 +108,12 @@ def plain(text: str) -> str:
 
 
 class Table(NamedTuple):
+    """`chat` asks for whatever all may read: the service shows such a token no secret, whoever made it."""
+
     session: str
     gm: str
     player: str
+    chat: str | None = None
 
 
 class Channels:
@@ -100,17 +123,21 @@ class Channels:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         path.chmod(0o600)
         self._file = sqlite3.connect(path, isolation_level=None)
-        self._file.execute("create table if not exists tables (channel integer primary key, session, gm, player)")
+        self._file.execute("create table if not exists tables (channel integer primary key, session, gm, player, chat)")
+        if "chat" not in (name for _, name, *_ in self._file.execute("pragma table_info(tables)")):
+            self._file.execute("alter table tables add column chat")
 
     def table(self, channel: int | None) -> Table:
         """Raises NoTable."""
-        found = self._file.execute("select session, gm, player from tables where channel = ?", (channel,)).fetchone()
+        found = self._file.execute("select session, gm, player, chat from tables where channel = ?", (channel,)).fetchone()
         if found is None:
             raise NoTable
         return Table(*found)
 
     def keep(self, channel: int | None, table: Table) -> None:
-        self._file.execute("insert or replace into tables values (?, ?, ?, ?)", (channel, *table))
+        self._file.execute(
+            "insert or replace into tables (channel, session, gm, player, chat) values (?, ?, ?, ?, ?)", (channel, *table)
+        )
 
     def close(self) -> None:
         self._file.close()

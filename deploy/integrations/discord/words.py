@@ -6,13 +6,17 @@ from discord.app_commands import TranslationContextTypes, locale_str
 SAID = {
     "en": {
         "no_table": "No table is open in this channel: `/table open` opens one.",
-        "unreachable": "The dice service does not answer. Nothing is lost: try again in a moment.",
+        "unreachable": "The dice service does not answer. What you asked for may have been done all the same. "
+        "Give the same command again within five minutes: it counts once.",
+        "secret": "Something was done in secret.",
         "failed": "Something went wrong here, and it is in the bot's log.",
         "opened": "The table is open. Roll with `/roll`, draw with `/draw`.",
     },
     "fr": {
         "no_table": "Aucune table n’est ouverte dans ce salon : `/table ouvrir` en ouvre une.",
-        "unreachable": "Le service de dés ne répond pas. Rien n’est perdu : réessayez dans un instant.",
+        "unreachable": "Le service de dés ne répond pas. Ce que vous avez demandé est peut-être fait malgré tout. "
+        "Redonnez la même commande dans les cinq minutes : elle compte une seule fois.",
+        "secret": "Quelque chose a été fait en secret.",
         "failed": "Quelque chose a échoué ici ; le journal du bot le dit.",
         "opened": "La table est ouverte. Lancez avec `/jet`, tirez avec `/tirer`.",
     },
