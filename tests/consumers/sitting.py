@@ -8,8 +8,9 @@ import httpx
 class Sitting:
     """An open session, its tokens and the game master's voice."""
 
-    def __init__(self, address: str, **wanted: Any) -> None:
-        self.client = httpx.Client(base_url=address, timeout=30)
+    def __init__(self, address: str, *, api_key: str = "", **wanted: Any) -> None:
+        headers = {"X-Api-Key": api_key} if api_key else {}
+        self.client = httpx.Client(base_url=address, timeout=30, headers=headers)
         opened = self._answer(self.client.post("/v1/sessions", json=wanted))
         self.address, self.id, self.tokens = address, opened["id"], dict(opened["tokens"])
         self.observer = self.mint("observer")["token"]

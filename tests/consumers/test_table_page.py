@@ -201,6 +201,36 @@ def test_what_does_not_open_the_page_is_said_in_words(reader, table, token, told
     assert reader.texts(".person") == []
 
 
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [("gm", {}), ("gm", {"overlay": "wallpaper"}), ("player", {"overlay": "cards"}), ("ember_gm_nonsense", {})],
+)
+def test_a_token_that_can_do_more_than_look_leaves_the_address_before_it_is_refused(reader, table, token, told):
+    reader.expected = re.compile(r"/state - Failed to load resource.* 401")
+    token = table.tokens.get(token, token)
+    reader.opens(table.page(token, lang="en", **told), until_it_says="door")
+    assert token not in remembered(reader)
+
+
+def test_a_token_that_can_do_more_than_look_leaves_the_address_of_a_service_that_does_not_answer(reader, table):
+    reader.expected = NETWORK
+    reader.driver.execute_cdp_cmd("Network.enable", {})
+    reader.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/v1/*"]})
+    try:
+        reader.opens(table.page(table.tokens["gm"]), until_it_says="cut")
+        assert table.tokens["gm"] not in reader.driver.current_url
+    finally:
+        reader.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+        reader.driver.execute_cdp_cmd("Network.disable", {})
+
+
+def remembered(reader):
+    """What the browser keeps of the page: addresses where it has been, and what pages have put away."""
+    been = reader.driver.execute_cdp_cmd("Page.getNavigationHistory", {})["entries"]
+    kept = reader.run("return JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }])")
+    return " ".join([kept, *(each["url"] for each in been)])
+
+
 def test_the_door_opens_a_table(reader, table):
     reader.opens(f"{table.address}/table", until_it_says="door")
     fields = {name: reader.driver.find_element("name", name) for name in ("table", "token")}
@@ -208,6 +238,9 @@ def test_the_door_opens_a_table(reader, table):
     fields["token"].send_keys(f" {table.observer}\n")
     until(lambda: reader.state == "live", WITHIN_S)
     assert reader.texts("h1") == ["Friday"]
+    reader.run("sessionStorage.clear()")
+    assert table.observer not in remembered(reader)
+    assert reader.texts("#obs") == []
 
 
 def test_the_door_makes_an_address_for_a_stream(reader, table):
@@ -217,6 +250,35 @@ def test_the_door_makes_an_address_for_a_stream(reader, table):
     reader.driver.find_element("name", "token").send_keys(f"{table.observer}\n")
     until(lambda: reader.state == "live", WITHIN_S)
     assert "overlay=log" in reader.driver.current_url
+    assert table.observer not in reader.driver.current_url
+    (address,) = until(lambda: reader.texts("#obs") and [reader.run("return document.querySelector('#obs-address').value")])
+    reader.run("sessionStorage.clear()")
+    reader.opens(address)
+    assert "overlay=log" in address
+    assert reader.texts("#obs") == []
+
+
+def test_it_does_without_the_reference_of_a_service_with_an_operators_key(reader, tmp_path):
+    service = Service(tmp_path, workers=1, EMBERDICE_API_KEY="operators-key").start()
+    try:
+        reader.expected = re.compile(r"/reference.* 401")
+        with Sitting(service.address, api_key="operators-key", characters=["Zoé"]) as table:
+            table.ask("PUT /characters/zoe/sixd6", protections=["heavy"])
+            reader.opens(table.page(lang="en"))
+            assert reader.texts(".name") == ["Zoé"]
+            assert reader.texts(".fact") == ["Damage 0", "Trauma 0", "heavy"]
+            reader.expected = re.compile(r"/(reference|state).* 401")
+            reader.opens(table.page("ember_observer_nonsense", lang="en"), until_it_says="door")
+            assert reader.notice().startswith("This token opens no such table")
+    finally:
+        service.kill()
+
+
+@pytest.mark.parametrize("lang", ["constructor", "__proto__", "xx", ""])
+def test_a_language_that_is_none_is_one_of_the_browsers(reader, friday, lang):
+    reader.opens(friday.page(lang=lang))
+    assert reader.run("return document.documentElement.lang") in LANGS
+    assert reader.texts("#people-title") in (["Characters"], ["Personnages"])
 
 
 def test_the_language_is_chosen_and_kept(reader, friday):
