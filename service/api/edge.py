@@ -58,7 +58,10 @@ class Edge:
     def __init__(self, app: App, settings: Settings, metrics: Metrics | None, refuse: Refuse) -> None:
         self._app, self._metrics, self._refuse = app, metrics, refuse
         self._log = settings.access_log
-        self._gate = Gate(settings.api_key, settings.stateless_per_second / settings.workers)
+        per_second, failures = (
+            each / settings.workers for each in (settings.stateless_per_second, settings.failures_per_minute)
+        )
+        self._gate = Gate(settings.api_key, per_second, failures)
         self._origins = {origin.strip().encode() for origin in settings.cors_origins.split(",")}
         self._proxies = Proxies(settings.trusted_proxies)
         self._patience = Patience(BODY_S)
@@ -73,7 +76,7 @@ class Edge:
         scope["request_id"] = request_id.decode()
         if self._proxies:
             forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
-            scope["client"] = (self._proxies.client((scope.get("client") or ("", 0))[0], forwarded), 0)
+            scope["client"] = (self._proxies.client(_address(scope), forwarded), 0)
         status, started_s = 0, time.perf_counter()
 
         async def sending(message: Message) -> None:
@@ -101,7 +104,7 @@ class Edge:
             allowed = (b"access-control-allow-headers", ALLOWED_HEADERS)
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})
-        elif refusal := self._gate.refusal(scope["path"], dict(scope["headers"])):
+        elif refusal := self._gate.refusal(scope["path"], dict(scope["headers"]), _address(scope)):
             await self._refuse(refusal, scope, receive, send)
         else:
             await self._app(scope, receive if scope["method"] in WITHOUT_BODY else self._patience.timely(receive), send)
@@ -126,6 +129,10 @@ def _operation(scope: Scope) -> str:
     """What was asked for, as the contract calls it: paths hold ids, and would make a series each."""
     operation = getattr(scope.get("route_handler"), "opt", {}).get("operation")
     return str(operation.id) if operation else "other"
+
+
+def _address(scope: Scope) -> str:
+    return str((scope.get("client") or ("", 0))[0])
 
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:

@@ -57,19 +57,46 @@ async def test_what_is_read_about_the_service_needs_no_key(guarded, path):
 
 def test_a_workers_share_is_given_out_and_comes_back_with_time():
     now_s = 0.0
-    gate = Gate("", 4, lambda: now_s)
-    assert [gate.refusal("/v1/sixd6/rolls", {}) is None for _ in range(6)] == [True] * 4 + [False] * 2
+    gate = Gate("", 4, now_s=lambda: now_s)
+    assert [gate.refusal("/v1/sixd6/rolls", {}, "") is None for _ in range(6)] == [True] * 4 + [False] * 2
     now_s = 0.5
-    assert [gate.refusal("/v1/sixd6/rolls", {}) is None for _ in range(3)] == [True, True, False]
+    assert [gate.refusal("/v1/sixd6/rolls", {}, "") is None for _ in range(3)] == [True, True, False]
     now_s = 1_000.0
-    assert [gate.refusal("/v1/sixd6/rolls", {}) is None for _ in range(5)] == [True] * 4 + [False]
+    assert [gate.refusal("/v1/sixd6/rolls", {}, "") is None for _ in range(5)] == [True] * 4 + [False]
 
 
 def test_the_limit_is_not_for_tables():
-    gate = Gate("", 1, lambda: 0.0)
+    gate = Gate("", 1, now_s=lambda: 0.0)
     assert all(
-        gate.refusal(path, {}) is None for path in ["/v1/sessions", "/v1/sessions/abc/state", "/v1/quick/abc/roll"] * 5
+        gate.refusal(path, {}, "") is None for path in ["/v1/sessions", "/v1/sessions/abc/state", "/v1/quick/abc/roll"] * 5
     )
+
+
+def asked(gate, address, key=b""):
+    refusal = gate.refusal("/v1/systems", {b"x-api-key": key}, address)
+    return refusal and (refusal.code, refusal.headers.get("Retry-After"))
+
+
+def test_wrong_keys_are_counted_by_caller_and_the_right_one_is_never_refused():
+    now_s = 15.0
+    gate = Gate("key", 0, 2, now_s=lambda: now_s)
+    wrong, enough = ("api-key-required", None), ("too-many-requests", "45")
+    assert [asked(gate, "203.0.113.9") for _ in range(3)] == [wrong, wrong, enough]
+    assert asked(gate, "203.0.113.9", b"key") is None
+    assert asked(gate, "203.0.113.10") == wrong
+    assert [asked(gate, f"2001:db8::{each}") for each in range(1, 4)] == [wrong, wrong, enough]
+    assert [asked(gate, "127.0.0.1") for _ in range(5)] == [wrong] * 5
+    now_s = 60.0
+    assert asked(gate, "203.0.113.9") == wrong
+
+
+async def test_who_guesses_keys_is_told_to_wait(redis_url):
+    async with in_process(redis_url, api_key="key", failures_per_minute=2, trusted_proxies="127.0.0.1") as client:
+        told = {"X-Forwarded-For": "203.0.113.9"}
+        answers = [await client.get("/v1/systems", headers=told) for _ in range(6)]  # in two minutes, if it must be
+        right = await client.get("/v1/systems", headers={**told, "X-Api-Key": "key"})
+    assert (answers[0].status_code, right.status_code) == (401, 200)
+    assert 429 in [each.status_code for each in answers]
 
 
 async def test_too_much_at_once_is_refused_in_words_and_with_a_time(redis_url):
