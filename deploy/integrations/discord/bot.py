@@ -3,8 +3,9 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -54,21 +55,23 @@ class Tree(app_commands.CommandTree["Bot"]):
 class Bot(discord.Client):
     service: Emberdice
 
-    def __init__(self, address: str, tables: Path) -> None:
+    def __init__(self, address: str, tables: Path, api_key: str = "") -> None:
         super().__init__(intents=discord.Intents(guilds=True), allowed_mentions=AllowedMentions.none())
         self.address, self.channels, self.unsure = address, Channels(tables), Unsure()
+        self.api_key, self.opened = api_key, AsyncExitStack()
         self.tree = Tree(self)
         for command in COMMANDS:
             self.tree.add_command(command)
 
     async def setup_hook(self) -> None:
-        self.service = Emberdice(self.address, aiohttp.ClientSession())
+        http = await self.opened.enter_async_context(aiohttp.ClientSession())
+        self.service = Emberdice(self.address, http, self.api_key)
         await self.tree.set_translator(French())
         await self.tree.sync()
 
     async def close(self) -> None:
         await super().close()
-        await self.service.http.close()
+        await self.opened.aclose()
         self.channels.close()
 
     async def promise(self, interaction: Interaction["Bot"], visibility: str = "public") -> Table:
@@ -449,8 +452,17 @@ COMMANDS: Commands = (
 
 
 def main() -> None:
+    token = os.environ.get("DISCORD_TOKEN", "")
+    if not token:
+        sys.exit("DISCORD_TOKEN is not set: it is the bot's token, from https://discord.com/developers/applications.")
     address = os.environ.get("EMBERDICE_URL", "http://localhost:8000")
-    Bot(address, Path(os.environ.get("EMBERDICE_TABLES", "tables.sqlite3"))).run(os.environ["DISCORD_TOKEN"])
+    tables = Path(os.environ.get("EMBERDICE_TABLES", "tables.sqlite3"))
+    try:
+        Bot(address, tables, os.environ.get("EMBERDICE_API_KEY", "")).run(token)
+    except discord.LoginFailure:
+        sys.exit("Discord does not know the token in DISCORD_TOKEN: copy it again, or reset it.")
+    except (aiohttp.ClientError, discord.DiscordException, OSError) as error:
+        sys.exit(f"The bot cannot run: {error}")
 
 
 if __name__ == "__main__":

@@ -50,15 +50,16 @@ class NoTable(Exception):
 
 
 class Emberdice:
-    def __init__(self, address: str, http: aiohttp.ClientSession) -> None:
-        self._address, self.http = address.rstrip("/"), http
+    def __init__(self, address: str, http: aiohttp.ClientSession, api_key: str = "") -> None:
+        self._address, self.http, self._api_key = address.rstrip("/"), http, api_key
         self._references: dict[str, dict[str, Any]] = {}
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, token: str | None = None, key: str | None = None, **query: Any
     ) -> dict[str, Any]:
         """Raises Refused. What has a key, or changes nothing, is asked again when the service is busy or away."""
-        headers = {name: value for name, value in _headers(token, key) if value}
+        shown = {"Authorization": f"Bearer {token}"} if token else {"X-Api-Key": self._api_key}
+        headers = {name: value for name, value in {**shown, "Idempotency-Key": key}.items() if value}
         tries = TRIES if key or method == "GET" else 1
         for attempt in range(tries):
             wait_s = 0.5 * 2**attempt
@@ -96,10 +97,6 @@ class Emberdice:
                 if plain(typed or "") in (identifier, plain(label)):
                     return identifier
         return typed
-
-
-def _headers(token: str | None, key: str | None) -> tuple[tuple[str, str | None], ...]:
-    return ("Authorization", f"Bearer {token}" if token else None), ("Idempotency-Key", key)
 
 
 def plain(text: str) -> str:
