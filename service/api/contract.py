@@ -21,7 +21,7 @@ from service.words import Lang
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "examples.json").read_text("utf-8"))
 """Real answers: `answers` by the operation's id, `problems` by their code. `make contract` plays them."""
 
-FROM_THE_EDGE = ("uri-too-long", "headers-too-large")
+FROM_THE_EDGE = ("malformed-request", "uri-too-long", "headers-too-large")
 """What any request can meet before an operation sees it."""
 
 SENTENCE: Part = {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}

@@ -26,7 +26,7 @@ MOST_METHOD = 40
 """Characters of one that are said again."""
 
 # Litestar's own refusals, by status.
-CODES = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
+CODES = {400: "malformed-request", 404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 
 
 class Ready(Response[None]):

@@ -64,6 +64,7 @@ HEALING: dict[str, Any] = {"care": Care, "patient": Name, "next_roll": Moment}
 
 # One status per code. A third column: members that only this problem has.
 STATUS: dict[str, tuple[int, dict[str, Any]]] = {
+    "malformed-request": (400, {}),
     "malformed-body": (400, {"position": Annotated[int, Meta(ge=0, description="Offset in the body, in bytes.")]}),
     "unauthorized": (401, {}),
     "api-key-required": (401, {}),
