@@ -142,7 +142,7 @@ def placed(refusal: Refusal, call: Call) -> Refusal:
             return at
         if at == "sheet":  # it lies below its character
             return "path.character"
-        if at == "token":
+        if at == "token" and refusal.code == "forbidden":  # the one that was shown; else one that the path names
             return "query.token" if in_url else "header.Authorization"
         return f"path.{at}" if f"{{{at}:" in call.operation.path else f"{call.place}.{at}"
 

@@ -17,7 +17,7 @@ from service.api.operation import Call, Operation, encoder, placed, route
 from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, NotAllowed, Unauthorized
 from service.store.connection import StoreUnavailable
-from service.store.limits import Limits
+from service.store.limits import Limits, TooManyRequests
 from service.store.steps import Done, Store, Wish, seat
 from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
@@ -251,7 +251,7 @@ class Tables:
             return None
         try:
             done: Done[Lang] = await self.store.look(seat(session, token), lambda turn: turn.head.lang)
-        except (Unauthorized, StoreUnavailable):
+        except (Unauthorized, StoreUnavailable, TooManyRequests):
             return None
         return done.lang
 

@@ -490,6 +490,10 @@ NOT_THERE = [
     ("POST /decks/light/draws", {"character": "bob"}, "body.character", []),
     ("GET /decks/légère", {}, "path.deck", ["light"]),
     ("POST /decks/Grave complications/draws", {}, "path.deck", ["grave"]),
+    ("DELETE /tokens/zoe", {}, "path.token", []),
+    ("GET /characters/zoe/sixd6", {}, "path.character", []),
+    ("POST /characters/zoe/sixd6/damage/h9/soak", {"kind": "grit", "base": 1}, "path.hit", []),
+    ("POST /events/9999/undo", {}, "path.event", []),
     ("GET /decks/lihgt", {}, "path.deck", ["light"]),
     ("GET /decks/tarot", {}, "path.deck", []),
 ]
