@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -215,6 +216,13 @@ def test_slack_shows_the_same_dice_for_the_same_trigger(relay):
     assert first.json() == again.json()
 
 
+def test_an_answer_that_was_lost_in_slack_may_have_been_done(relay, monkeypatch):
+    monkeypatch.setenv("EMBERDICE_URL", "http://127.0.0.1:9")
+    answer = command(relay, "/draw", "Zoé").json()
+    assert answer["response_type"] == "ephemeral"
+    assert "may have been done" in answer["text"]
+
+
 def test_only_slack_is_answered(relay):
     assert command(relay, "/roll", "Zoé 4", secret="another").status_code == 401
     assert command(relay, "/roll", "Zoé 4", when=1_531_420_618).status_code == 401
@@ -227,7 +235,7 @@ def test_only_slack_is_answered(relay):
 
 @pytest.fixture
 def hook(sitting, monkeypatch):
-    for name, value in {**sitting.environ, "TELEGRAM_SECRET": SECRET}.items():
+    for name, value in {**sitting.environ, "TELEGRAM_SECRET": SECRET, "TELEGRAM_CHATS": "42, -100123"}.items():
         monkeypatch.setenv(name, value)
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), module("telegram_hook").Hook)) as address:
         yield address
@@ -236,13 +244,13 @@ def hook(sitting, monkeypatch):
 UPDATES = count(1)
 
 
-def update(hook, text, *, number=None, secret=SECRET):
+def update(hook, text, *, number=None, secret=SECRET, chat=-100123):
     """As Telegram sends a message to a bot's webhook."""
     sender = {"id": 1111111, "is_bot": False, "first_name": "<b>Zoé</b>", "language_code": "fr"}
-    message = {"message_id": 1365, "from": sender, "chat": {"id": -100123, "type": "supergroup"}, "date": 1441645532}
+    message = {"message_id": 1365, "from": sender, "chat": {"id": chat, "type": "supergroup"}, "date": 1441645532}
     entities = [{"type": "bot_command", "offset": 0, "length": len(text.split(" ")[0])}]
     told = {"update_id": number or next(UPDATES), "message": {**message, "text": text, "entities": entities}}
-    return httpx.post(hook, json=told, headers={"X-Telegram-Bot-Api-Secret-Token": secret})
+    return httpx.post(hook, json=told, headers={"X-Telegram-Bot-Api-Secret-Token": secret} if secret else None)
 
 
 def test_telegram(hook):
@@ -263,6 +271,64 @@ def test_telegram(hook):
 def test_telegram_sends_an_update_again_and_sees_the_same_dice(hook):
     first, again = (update(hook, "/roll 6", number=999_999) for _ in range(2))
     assert first.json() == again.json()
+
+
+def test_telegram_answers_the_chats_that_are_named(sitting, hook, monkeypatch, capfd):
+    before = sitting.events()
+    assert update(hook, "/draw Zoé", chat=1000).content == update(hook, "/draw Zoé", chat=-10012).content == b""
+    assert sitting.events() == before
+    assert "Chat 1000 is not in TELEGRAM_CHATS" in capfd.readouterr().err
+    assert update(hook, "/roll 4", chat=42).json()["chat_id"] == 42
+    monkeypatch.setenv("TELEGRAM_SECRET", "")
+    assert update(hook, "/roll 4", secret="").status_code == 401
+
+
+@pytest.mark.parametrize("name", ["slack_relay", "telegram_hook"])
+def test_a_hook_says_what_is_not_set(name):
+    environ = {"PATH": os.environ["PATH"], "EMBERDICE_URL": "http://127.0.0.1:9"}
+    ran = subprocess.run([sys.executable, FOLDER / f"{name}.py"], env=environ, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert re.fullmatch(r"Set \w+_SECRET, .*EMBERDICE_SESSION, EMBERDICE_TOKEN\.\n", ran.stderr)
+
+
+# What anybody may send to a hook before it is known who that is.
+
+HOOKS = {"slack_relay": "Relay", "telegram_hook": "Hook"}
+STRANGE = [
+    # headers, the body's beginning, what is answered
+    ({"Content-Length": "-1"}, b"", {"413"}),
+    ({"Content-Length": "+5"}, b"", {"413"}),
+    ({"Content-Length": "99999999999999999999"}, b"", {"413"}),
+    ({"Content-Length": str(64 * 1024 + 1)}, b"", {"413"}),
+    ({"Content-Length": "5_0"}, b"", {"413"}),
+    ({}, b"", {"413"}),
+    ({"Content-Length": "0", "X-Slack-Signature": "v0=é", "X-Slack-Request-Timestamp": "²"}, b"", {"401"}),
+    ({"Content-Length": "100"}, b"slow", {""}),
+]
+
+
+@pytest.mark.parametrize("name", HOOKS)
+@pytest.mark.parametrize(("headers", "begins", "answered"), STRANGE)
+def test_nobody_holds_a_hook_up(sitting, monkeypatch, capfd, name, headers, begins, answered):
+    for variable, value in {"SLACK_SIGNING_SECRET": SECRET, "TELEGRAM_SECRET": SECRET, "TELEGRAM_CHATS": "1"}.items():
+        monkeypatch.setenv(variable, value)
+    handler = type("Brisk", (getattr(module(name), HOOKS[name]),), {"timeout": 0.2})
+    told = {
+        **headers,
+        **({"X-Telegram-Bot-Api-Secret-Token": SECRET} if begins or "X-Slack-Signature" not in headers else {}),
+    }
+    lines = ["POST / HTTP/1.1", "Host: hook", *(f"{name}: {value}" for name, value in told.items()), "", ""]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    with serving(server), socket.create_connection(server.server_address, timeout=10) as line:
+        line.sendall("\r\n".join(lines).encode("latin-1") + begins)
+        said = line.makefile("rb").read()  # to the end: it hangs up
+    assert said[9:12].decode() in answered
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_a_hook_waits_some_seconds_only(name):
+    assert 0 < getattr(module(name), HOOKS[name]).timeout <= 10
 
 
 # Matrix.
@@ -362,7 +428,8 @@ def test_tabletop_simulator_throws_once_over_a_bad_line(service):
     assert len(tabletop.asked) == 2
     assert sitting.events()["cards.drawn"] == 1
     tabletop.loses = 2
-    assert tabletop.chat("!draw Max") == ["The dice service does not answer: Cannot connect"]
+    (lost,) = tabletop.chat("!draw Max")
+    assert "may have been done" in lost
 
 
 # MapTool: what the macro says it sends. Its assignments are expressions of Python too.

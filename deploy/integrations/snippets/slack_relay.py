@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,14 +23,19 @@ OPTIONS = {
     "cards": ("character",),
     "timers": ("character",),
 }
-MOST_BODY_BYTES, MOST_AGE_S, TIMEOUT_S = 100_000, 300, 1.2
-"""Slack waits three seconds: two tries and the way."""
+MOST_BODY_BYTES, MOST_AGE_S, TIMEOUT_S, PATIENCE_S = 64 * 1024, 300, 1.2, 5.0
+"""Slack waits three seconds: two tries and the way. Whoever sends slowly is waited for no longer than PATIENCE_S."""
 
 
 def is_from_slack(secret: str, when: str, signature: str, body: bytes) -> bool:
     said = b"v0:" + when.encode() + b":" + body
     own = "v0=" + hmac.new(secret.encode(), said, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(own, signature) and when.isdigit() and abs(time.time() - int(when)) < MOST_AGE_S
+    return (
+        secret != ""
+        and hmac.compare_digest(own.encode(), signature.encode())
+        and when.isdecimal()
+        and abs(time.time() - int(when)) < MOST_AGE_S
+    )
 
 
 def ask(what: str, told: dict[str, str]) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def ask(what: str, told: dict[str, str]) -> dict[str, Any]:
         except (URLError, TimeoutError, HTTPError):
             if not again:
                 break
-    return {"text": "The dice service does not answer. Try again in a moment."}
+    return {"text": "The dice service does not answer. It may have been done all the same: look first (/cards, /timers)."}
 
 
 def reply(form: dict[str, str]) -> dict[str, str]:
@@ -67,23 +73,30 @@ def reply(form: dict[str, str]) -> dict[str, str]:
 
 
 class Relay(BaseHTTPRequestHandler):
+    timeout = PATIENCE_S
+
     def do_GET(self) -> None:
         """Slack's ssl_check."""
         self._send(200, b"")
 
     def do_POST(self) -> None:
-        body = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), MOST_BODY_BYTES))
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_BODY_BYTES:
+            self._send(413, b"")
+            return
+        body = self.rfile.read(int(length))
         when, signature = self.headers.get("X-Slack-Request-Timestamp", ""), self.headers.get("X-Slack-Signature", "")
         if not is_from_slack(os.environ["SLACK_SIGNING_SECRET"], when, signature, body):
             self._send(401, b"")
             return
-        form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+        form = {name: values[0] for name, values in parse_qs(body.decode(errors="replace")).items()}
         self._send(200, b"" if "ssl_check" in form else json.dumps(reply(form)).encode())
 
     def _send(self, status: int, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
@@ -91,5 +104,9 @@ class Relay(BaseHTTPRequestHandler):
         """Without addresses: they hold what people typed."""
 
 
+SETTINGS = ("SLACK_SIGNING_SECRET", "EMBERDICE_URL", "EMBERDICE_SESSION", "EMBERDICE_TOKEN")
+
 if __name__ == "__main__":
+    if unset := [name for name in SETTINGS if not os.environ.get(name)]:
+        sys.exit(f"Set {', '.join(unset)}.")
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 8001), Relay).serve_forever()

@@ -30,7 +30,7 @@ local function ask(url, again)
         elseif again then
             ask(url, false)
         else
-            broadcastToAll("The dice service does not answer: " .. shown(request.error))
+            broadcastToAll("The dice service does not answer. It may have been done all the same: look first (!cards, !timers).")
         end
     end)
 end
