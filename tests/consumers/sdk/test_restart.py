@@ -8,7 +8,7 @@ import pytest
 
 from tests.live import END_S, Service, until
 
-KEY = "the operator's"
+KEY = "the-operators"
 STRANGERS = ["api-key-required 401"] * 2
 GONE = "The service stays away."
 PRINTED = {
