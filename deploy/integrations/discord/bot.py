@@ -113,15 +113,13 @@ class Bot(discord.Client):
         method, _, path = line.partition(" ")
         session = self.channels.table(interaction.channel_id).session
         asked = json.dumps([session, interaction.user.id, line, body])
-        key = None if method == "GET" else self.unsure.key(asked, str(interaction.id))
+        key = None if method == "GET" else self.unsure.take(asked) or str(interaction.id)
         try:
-            answer = await self.service.ask(method, f"/sessions/{session}{path}", body, token=token, key=key, **query)
-        except Refused as refused:
-            if refused.problem.get("status") not in AGAIN:
-                self.unsure.over(asked)
+            return await self.service.ask(method, f"/sessions/{session}{path}", body, token=token, key=key, **query)
+        except (Refused, Unreachable) as lost:
+            if key and (isinstance(lost, Unreachable) or lost.problem.get("status") in AGAIN):
+                self.unsure.keep(asked, key)
             raise
-        self.unsure.over(asked)
-        return answer
 
     async def chat_token(self, channel: int | None) -> str:
         """Minted where the channel's table has none yet."""

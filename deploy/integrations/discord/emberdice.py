@@ -34,15 +34,13 @@ class Unsure:
         self._kept_s, self._now_s = kept_s, now_s
         self._keys: dict[str, tuple[str, float]] = {}
 
-    def key(self, asked: str, new: str) -> str:
-        """The key of the same asked before, as long as that is kept; or the new one, kept until it is known to be over."""
-        self._keys = {each: kept for each, kept in self._keys.items() if self._now_s() - kept[1] < self._kept_s}
-        key, _ = self._keys.get(asked, (new, 0.0))
+    def keep(self, asked: str, key: str) -> None:
         self._keys[asked] = key, self._now_s()
-        return key
 
-    def over(self, asked: str) -> None:
-        self._keys.pop(asked, None)
+    def take(self, asked: str) -> str | None:
+        """The key under which the same found no answer; whoever takes it keeps it again, or it is over."""
+        self._keys = {each: kept for each, kept in self._keys.items() if self._now_s() - kept[1] < self._kept_s}
+        return self._keys.pop(asked, (None, 0.0))[0]
 
 
 class NoTable(Exception):
