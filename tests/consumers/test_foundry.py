@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.consumers.foundry_world import HOST, MODULE, Seat, World
-from tests.live import until
+from tests.live import Service, until
 from tests.tools import chromium
 
 SCRIPTS = sorted(MODULE.glob("scripts/*.mjs"))
@@ -386,12 +386,26 @@ def test_hostile_names_stay_text(sit, hostile):
     assert seat.console() == []
 
 
-def test_a_game_master_opens_a_table_and_the_world_reads_no_token(driver, service):
-    world = World(address=service.address)
+@pytest.fixture
+def keyed(tmp_path):
+    """A service that asks for its operator's key."""
+    service = Service(tmp_path, workers=1, EMBERDICE_API_KEY="the-operators")
+    try:
+        yield service.start()
+    finally:
+        service.kill()
+
+
+def test_a_game_master_opens_a_table_and_the_world_reads_no_secret(driver, keyed):
+    world = World(address=keyed.address)
     with world.served() as port:
         gm = Seat(driver, port, "gm", lang="fr").sit()
         gm.js("game.settings.openMenu('emberdice.table')")
         gm.js("document.querySelector('[name=characters]').value = 'Zoé, Max'")
+        gm.appears("[data-action=open]").click()
+        gm.says("[role=status]", "X-Api-Key")
+        gm.js("document.querySelector('[name=characters]').value = 'Zoé, Max'")
+        gm.appears("[name=key]").send_keys("the-operators")
         gm.appears("[data-action=open]").click()
         gm.says("[role=status]", "meneur de jeu")
         until(lambda: world.settings.get("emberdice.session"))
@@ -409,7 +423,7 @@ def test_a_game_master_opens_a_table_and_the_world_reads_no_token(driver, servic
         player.command("/6d6")
         player.answer(character="zoe", base=1)
         player.says("#chat-log > li", "Zoé")
-        assert "ember_" not in json.dumps([world.settings, world.messages])
+        assert not re.search("ember_|the-operators", json.dumps([world.settings, world.messages]))
         assert player.js("return document.querySelector('[name=token]').value") == ""
         for seat in (gm, player):
             seat.look()

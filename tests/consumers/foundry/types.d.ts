@@ -6,6 +6,7 @@ declare module "fvtt-types/configuration" {
     "emberdice.session": string;
     "emberdice.tokens": Record<string, string>;
     "emberdice.characters": Record<string, string>;
+    "emberdice.key": string;
   }
 
   interface FlagConfig {

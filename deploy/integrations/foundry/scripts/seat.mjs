@@ -8,6 +8,7 @@ export const ID = "emberdice";
  * @property {string} table id of the session
  * @property {string} token secret; never leaves this browser but to the service
  * @property {string} character id of the character that is played
+ * @property {string} [key] the operator's; only where a table is opened
  */
 
 /** @returns {Seat} */
@@ -38,6 +39,12 @@ export async function keepToken(token) {
   await settings().set(ID, "tokens", { ...setting("tokens"), [setting("session").trim()]: token.trim() });
 }
 
+/** The key that the service's operator asks for, where it does. @param {string} typed nothing: the one that is kept */
+export async function operatorsKey(typed) {
+  if (typed) await settings().set(ID, "key", typed);
+  return setting("key");
+}
+
 /** @param {string} character */
 export async function keepCharacter(character) {
   await settings().set(ID, "characters", { ...setting("characters"), [setting("session").trim()]: character });
@@ -51,6 +58,8 @@ export function registerSettings(/** @type {() => void} */ changed) {
   const kept = { scope: /** @type {const} */ ("client"), config: false, type: Object, default: {}, onChange: changed };
   settings().register(ID, "tokens", kept);
   settings().register(ID, "characters", kept);
+  // Foundry sends the world's settings to every player.
+  settings().register(ID, "key", { scope: /** @type {const} */ ("client"), config: false, type: String, default: "" });
 }
 
 /** @param {string} key */
@@ -59,7 +68,7 @@ function labelled(key) {
 }
 
 /**
- * @template {"address" | "session" | "tokens" | "characters"} K
+ * @template {"address" | "session" | "tokens" | "characters" | "key"} K
  * @param {K} key
  */
 function setting(key) {

@@ -64,10 +64,11 @@ function located({ address, table }, path, query) {
 }
 
 /** @param {Seat} seat @param {string} method @param {object | undefined} body @param {boolean} once */
-function headersOf({ token }, method, body, once) {
+function headersOf({ token, key: operators }, method, body, once) {
   return {
     Accept: "application/json",
     ...(token && { Authorization: `Bearer ${token}` }),
+    ...(operators && { "X-Api-Key": operators }),
     ...(body && { "Content-Type": "application/json" }),
     ...(method !== "GET" && !once && { "Idempotency-Key": foundry.utils.randomID(24) }),
   };

@@ -1,6 +1,6 @@
 /** Settings that are more than a line: the user's seat, and the table that a game master opens. */
 
-import { keepToken, seat, settings, ID } from "./seat.mjs";
+import { keepToken, operatorsKey, seat, settings, ID } from "./seat.mjs";
 import { Problem, ask } from "./service.mjs";
 import { Window } from "./window.mjs";
 import { html, language, say } from "./words.mjs";
@@ -87,7 +87,8 @@ export class TableWindow extends Window {
     const names = typed(this, "characters").split(",").map((name) => name.trim()).filter(Boolean);
     const rules = { tier_size: Number(typed(this, "tier_size")) || null };
     const body = { name: game.world?.title.slice(0, 100), lang: language(), characters: names, settings: rules };
-    const opened = await ask({ ...seat(), token: "" }, "POST", "/sessions", { body, once: true });
+    const key = await operatorsKey(typed(this, "key"));
+    const opened = await ask({ ...seat(), token: "", key }, "POST", "/sessions", { body, once: true });
     await settings().set(ID, "session", opened.id);
     await keepToken(opened.tokens.gm);
     return say("table.opened");
@@ -110,6 +111,8 @@ export class TableWindow extends Window {
         </div></div>
       <div class="form-group"><label for="emberdice-tier">${say("table.tier")}</label>
         <div class="form-fields"><input type="number" id="emberdice-tier" name="tier_size" min="1" max="20"></div></div>
+      <div class="form-group"><label for="emberdice-key">${say("table.key")}</label>
+        <div class="form-fields"><input type="password" id="emberdice-key" name="key" autocomplete="off"></div></div>
       <button type="button" data-action="open">${say("table.open")}</button>
       ${seat().token && html`<h3>${say("table.invite")}</h3><p class="hint">${say("table.invite_hint")}</p>
         <div class="form-group"><label for="emberdice-user">${say("table.user")}</label>
