@@ -38,7 +38,8 @@ IdempotencyKey = Annotated[
 
 
 class Keyed(Struct, frozen=True, kw_only=True):
-    """A repetition under the same key gets the same answer, and changes nothing again, for 24 hours; beyond 1,000 keys of a table, for a minute."""
+    """A repetition under the same key gets the same answer, and changes nothing again, for 24 hours. Of more than 1,000 keys
+    at one table, the further ones are kept for a minute."""
 
     idempotency_key: IdempotencyKey | None = None
 

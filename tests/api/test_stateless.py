@@ -523,9 +523,9 @@ def test_a_fault_outside_every_handler_is_a_problem_too(monkeypatch, caplog):
     assert any("fault-2" in record.message for record in caplog.records)
 
 
-@pytest.mark.parametrize("host", ["a, b", "a b", "é"])
+@pytest.mark.parametrize("host", ["a, b", "a b"])
 def test_a_host_that_cannot_be_one_is_no_fault_of_ours(host):
-    answer = call("GET", "/v1/sixd6/roll?base=1", headers={"Host": host.encode().decode("latin-1")})
+    answer = call("GET", "/v1/sixd6/roll?base=1", headers={"Host": host})
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed-request")
 
 
