@@ -43,7 +43,7 @@ contract-diff: .make/dev
 
 # Schemathesis with 50 examples an operation, at random, against a live service.
 fuzz: .make/dev
-	EXAMPLES=50 $(BIN)/pytest -q -n 2 tests/contract/test_fuzz.py
+	EXAMPLES=50 $(BIN)/pytest -q -n 2 tests/contract/test_fuzz.py tests/contract/test_evenings.py
 
 # Attacks a live service and says what it found; ADDRESS=… for another than its own.
 attack: .make/dev

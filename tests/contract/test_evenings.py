@@ -16,7 +16,7 @@ ALONG_LINKS = """
 max-steps = 12
 inference = { algorithms = [] }
 """
-EVENINGS = os.environ.get("EXAMPLES", "60")
+EVENINGS = os.environ.get("EXAMPLES", "25")
 
 
 @pytest.fixture
@@ -46,4 +46,4 @@ def test_whole_evenings_keep_the_contract(played, tmp_path):
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     seen = json.loads(walked.read_text())
-    assert len(seen["walked"]) >= 5, seen  # else it met refusals only
+    assert len(seen["walked"]) >= 3, seen  # else it met refusals only

@@ -24,7 +24,7 @@ BODIES = {
     if path.count("{") == 0 and "post" in told
 }
 ASKED = os.environ.get("EXAMPLES")
-EXAMPLES = ["--max-examples", ASKED] if ASKED else ["--max-examples", "10", "--generation-deterministic"]
+EXAMPLES = ["--max-examples", ASKED] if ASKED else ["--max-examples", "6", "--generation-deterministic"]
 STATELESS = ["--phases", "examples,coverage,fuzzing"]  # nothing leads from one of these to another
 PHASES = {"Table": [] if ASKED else ["--phases", "examples,fuzzing"]}
 
