@@ -178,7 +178,7 @@ async def test_every_operation_answers_its_example_in_both_languages(at_table, c
 
 REFUSED = [
     # request, body, status, code, member at fault
-    (f"POST {ZOE}/rolls", {"stat": "move", "dice_count": 1, "spend_surge": True}, 422, "wasted-burn", None),
+    (f"POST {ZOE}/rolls", {"stat": "move", "dice_count": 1, "spend_surge": True}, 422, "wasted-burn", "body.spend_surge"),
     (f"POST {ZOE}/rolls", {"stat": "soul", "burn_stat": 2}, 422, "burn-too-large", "body.burn_stat"),
     (
         f"POST {ZOE}/rolls",
