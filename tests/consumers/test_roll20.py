@@ -235,6 +235,26 @@ def test_a_lost_answer_is_asked_for_again_and_nothing_happens_twice(player):
     assert len(player.events("cards.drawn")) == 1
 
 
+def test_a_card_drawn_in_secret_is_listed_in_a_whisper(player):
+    player.types("!draw grave gm").says(1)
+    (card,) = player.ask("GET", "/cards")["cards"]
+    assert card["name"] in player.types("!cards").says(2)
+    assert [each["text"].startswith("/w gm ") for each in player.sent] == [True, True]
+
+
+def test_a_line_that_found_no_answer_is_the_same_when_it_is_sent_again(player):
+    player.js("manager.lose = 4")
+    player.types("!draw light")
+    assert "may have been done" in player.note()
+    assert player.js("return document.querySelector('textarea').value") == "!draw light"
+    player.types("!draw light").says(1)
+    player.types("!draw light").says(2)
+    keys = [each["headers"]["Idempotency-Key"] for each in player.js("return manager.requests")]
+    assert len(keys) == 6
+    assert len(set(keys[:5])) == 1
+    assert len(player.events("cards.drawn")) == 2
+
+
 def test_an_unreached_service_is_said_in_words(player):
     player.sits("fr", address="http://127.0.0.1:9").types("!jet 3")
     assert "n’a pas été joint" in player.note()

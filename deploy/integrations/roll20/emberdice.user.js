@@ -25,6 +25,7 @@
   const ANSWER_MS = 10_000;
   const FIRST_PAUSE_MS = 400;
   const LONGEST_LINE = "4000";
+  const UNSURE_MS = 300_000;
   const PASSING = [0, 408, 429, 502, 503, 504];
   const SETTINGS = ["address", "table", "token", "character", "lang"];
 
@@ -64,7 +65,9 @@
 
   const SAID = {
     en: {
-      unreached: "The Emberdice service was not reached. Your line is back in the chat box.",
+      unreached:
+        "The Emberdice service was not reached. It may have been done all the same: your line is back in the chat box, and sent " +
+        "again within five minutes it counts once.",
       answered: "The Emberdice service answered without a word.",
       no_seat: "Say first where the table is: type !ember.",
       no_character: "Say in !ember which character you play.",
@@ -84,7 +87,9 @@
       cancel: "Cancel",
     },
     fr: {
-      unreached: "Le service Emberdice n’a pas été joint. Votre ligne est revenue dans le tchat.",
+      unreached:
+        "Le service Emberdice n’a pas été joint. C’est peut-être fait malgré tout : votre ligne est revenue dans le tchat et, " +
+        "renvoyée dans les cinq minutes, elle compte une seule fois.",
       answered: "Le service Emberdice a répondu sans un mot.",
       no_seat: "Dites d’abord où est la table : tapez !ember.",
       no_character: "Dites dans !ember quel personnage vous jouez.",
@@ -137,15 +142,26 @@
 
   // The service. A lost answer is asked for again under the same key, so that nothing happens twice.
 
+  const unsure = new Map();
+
+  /** What found no answer may have been done: asked for again within some minutes, it goes under the same key. */
+  function keyOf(step) {
+    const kept = unsure.get(step);
+    unsure.delete(step);
+    return kept && performance.now() - kept.atMs < UNSURE_MS ? kept.key : crypto.randomUUID();
+  }
+
   async function ask(method, path, body, told = {}) {
     const query = new URLSearchParams({ lang: seat.lang, include: "roll20", max: LONGEST_LINE, ...told });
+    const step = JSON.stringify([seat.address, seat.table, seat.token, path, body]);
+    const key = body && keyOf(step);
     const request = {
       method,
       url: `${seat.address}/v1/sessions/${encodeURIComponent(seat.table)}${path}?${query}`,
       headers: {
         Accept: "application/json",
         Authorization: `Bearer ${seat.token}`,
-        ...(body && { "Content-Type": "application/json", "Idempotency-Key": crypto.randomUUID() }),
+        ...(body && { "Content-Type": "application/json", "Idempotency-Key": key }),
       },
       data: body && JSON.stringify(body),
     };
@@ -153,7 +169,9 @@
       try {
         return await answered(request);
       } catch (problem) {
-        if (!again || !PASSING.includes(problem.status)) throw problem;
+        const passes = PASSING.includes(problem.status);
+        if (!again && key && passes) unsure.set(step, { key, atMs: performance.now() });
+        if (!again || !passes) throw problem;
         await pause(problem.pauseMs || FIRST_PAUSE_MS * 2 ** (TRIES - 1 - again));
       }
     }
@@ -259,7 +277,11 @@
       const holder = seat.character ? { character: seat.character } : {};
       return ask("POST", `/decks/${deck}/draws`, { count: numbers[0] ?? 1, ...holder, ...secret(told) });
     },
-    cards: () => ask("GET", "/cards", undefined, seat.character ? { character: seat.character } : {}),
+    /** Whispered: the list holds what this user drew in secret, and the game master may see that. */
+    async cards() {
+      const { renderings, ...answer } = await ask("GET", "/cards", undefined, seat.character ? { character: seat.character } : {});
+      return { ...answer, renderings: { roll20: `/w gm ${renderings.roll20}` } };
+    },
     limits: () => ask("GET", `${mine()}/sixd6/healing`),
     show: (text) => ask("GET", `/events/${encodeURIComponent(read(text, []).numbers[0] ?? "")}`),
   };
