@@ -503,7 +503,10 @@ CHAT = {
     "${user}": "zoe_plays",
     "%user%": "zoe_plays",
     "$(querystring)": quote("Zoé"),
-    "${queryescape ${1:}}": "4",
+    "${queryescape ${1}}": "4",
+    "${queryescape ${2}}": "",
+    "$(1)": "4",
+    "$(2)": "hard",
 }
 
 
@@ -516,7 +519,9 @@ def one_liners(heading):
 
 
 def called(sitting, address, *, typed=None, headers=None):
-    for variable, value in {**CHAT, **({"$(querystring)": typed, "${queryescape ${1:}}": typed} if typed else {})}.items():
+    """`typed`: the words after the command; its first, or all of them."""
+    words = dict(zip(("${queryescape ${1}}", "${queryescape ${2}}"), typed.split(), strict=False)) if typed else {}
+    for variable, value in {**CHAT, **({"$(querystring)": typed, **words} if typed else {})}.items():
         address = address.replace(variable, value)
     assert not re.search(r"[$%{(](?![0-9A-F]{2})", address), address
     return httpx.get(sitting.filled_in(address), headers=headers, timeout=5)
@@ -529,7 +534,8 @@ def test_nightbot(sitting):
         "Nightbot-Channel": "name=zoe&displayName=Zoe&provider=twitch&providerId=1",
         "Nightbot-Response-Url": "https://api.nightbot.tv/1/channel/send/TVRRd016",
     }
-    roll, draw, timers = one_liners("Nightbot")
+    roll, hard, draw, timers = one_liners("Nightbot")
+    assert "Hard asks for 3" in called(sitting, hard, headers=headers).text
     rolled = called(sitting, roll, typed="4", headers=headers).text
     assert rolled.startswith("zoe_plays — ")
     for answer in (called(sitting, each, headers=headers) for each in (draw, timers, roll)):
@@ -542,6 +548,7 @@ def test_streamelements(sitting):
     """Prints a line of its own for any status but 200."""
     roll, cards = one_liners("StreamElements")
     assert called(sitting, roll).text.startswith("zoe_plays — ")
+    assert "Hard asks for 3" in called(sitting, roll, typed="4 difficile").text
     refused = called(sitting, roll, typed="99")
     assert refused.status_code == 200
     assert "base" in refused.text
