@@ -321,6 +321,15 @@ def test_whoever_a_secret_message_is_not_for_is_shown_none(sit, table):
     assert other.texts("#chat-log > li") == []
 
 
+def test_a_secret_answer_without_a_public_form_says_that_there_was_one(sit, table):
+    gm, player = sit("gm"), sit("player", mode="gm")
+    answer = {"visibility": "gm", "event": "999", "renderings": {}}
+    player.js("import('/modules/emberdice/scripts/cards.mjs').then(({post}) => post(arguments[0]))", answer)
+    player.says("#chat-log > li", "Something was done in secret.")
+    gm.look()
+    gm.says("#chat-log > li", "Something was done in secret.")
+
+
 def test_a_lost_answer_is_asked_for_again_and_nothing_happens_twice(sit, table):
     seat = sit()
     lossy = """
@@ -344,6 +353,38 @@ def test_a_lost_answer_is_asked_for_again_and_nothing_happens_twice(sit, table):
     assert len(set(keys)) == 1
     assert len(table.events("cards.drawn")) == 1
     assert len(seat.world.messages) == 1
+
+
+def test_a_step_that_found_no_answer_is_the_same_when_it_is_asked_for_again(sit, table):
+    seat = sit()
+    seat.js("""
+        const real = window.fetch;
+        standIn.cut = true;
+        window.fetch = async (url, told) => {
+          const answer = await real(url, told);
+          if (told?.method !== "POST" || !String(url).includes("/draws") || !standIn.cut) return answer;
+          throw new TypeError("Failed to fetch");
+        };
+    """)
+    seat.play("draw")
+    seat.answer(count=1)
+    seat.says("#notifications li", "may have been done")
+    seat.js("standIn.cut = false")
+    for _ in range(2):
+        seat.play("draw")
+        seat.answer(count=1)
+    seat.says("#chat-log > li:nth-child(2)", "drawn")
+    asked = [each for each in seat.js("return standIn.seen.requests") if "/draws" in each["url"]]
+    assert len(asked) == 6
+    assert len({each["headers"]["Idempotency-Key"] for each in asked[:5]}) == 1
+    assert len(table.events("cards.drawn")) == 2
+
+
+def test_what_is_no_command_is_foundrys_own(sit):
+    seat = sit()
+    for line in ("constructor", "__proto__", "/roll 6d6", "good evening"):
+        assert seat.command(line), line
+    assert seat.console() == []
 
 
 def test_an_unreached_service_is_said_in_words(sit, service):
@@ -379,6 +420,12 @@ def test_hostile_names_stay_text(sit, hostile):
         seat.answer(character=character, base=1, label=f"{name}{name}")
         seat.says("#chat-log > li", named(name))
     until(lambda: len(seat.find(".emberdice-cards li")) == len(HOSTILE))
+    for character, name in zip(hostile.names, HOSTILE, strict=True):
+        cared = {"care": "calm_self", "base": 1, "trauma": 9}
+        hostile.ask("POST", f"/characters/{character}/sixd6/healing", cared)
+        seat.play("heal")
+        seat.answer(character=character, care="calm_self", base=1)
+        seat.says("#notifications li", name)
     assert all(named(name) in seat.texts("#chat-log > li")[0] for name in HOSTILE)
     live = "img, a, script:not([type=module]), .enriched, [onerror]"
     assert seat.js("return [...document.querySelectorAll(arguments[0])].map((each) => each.outerHTML)", live) == []

@@ -22,7 +22,7 @@ export async function post(answer, thrown = THROWN.all) {
   const visibility = /** @type {Visibility} */ (answer.visibility ?? "public");
   const isPublic = visibility === "public";
   const rolls = madeRolls(answer, thrown);
-  const content = isPublic ? await card(answer, rolls) : html`<div class="emberdice"><p>${answer.public_text}</p></div>`;
+  const content = isPublic ? await card(answer, rolls) : html`<div class="emberdice"><p>${answer.public_text ?? say("card.secret")}</p></div>`;
   await ChatMessage.create(
     {
       content: content.text,

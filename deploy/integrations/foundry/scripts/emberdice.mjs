@@ -48,9 +48,9 @@ function hearMessages() {
 }
 
 Hooks.on("chatMessage", (_log, text) => {
-  const play = COMMANDS[text.trim().toLowerCase()];
-  if (!play) return;
-  play();
+  const command = text.trim().toLowerCase();
+  if (!Object.hasOwn(COMMANDS, command)) return;
+  COMMANDS[command]?.();
   return false;
 });
 

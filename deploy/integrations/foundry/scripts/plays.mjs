@@ -4,7 +4,7 @@ import { THROWN, RENDERED, post } from "./cards.mjs";
 import * as dialogs from "./dialogs.mjs";
 import { isSeated, seat } from "./seat.mjs";
 import { Problem, ask } from "./service.mjs";
-import { say } from "./words.mjs";
+import { escaped, say } from "./words.mjs";
 
 const PROTECTIONS = /** @type {Record<string, string[]>} */ ({
   none: [],
@@ -25,15 +25,24 @@ function step(path, body = {}) {
 /** @param {string} character */
 const at = (character) => `/characters/${encodeURIComponent(character)}`;
 
+/**
+ * Foundry shows a notification as HTML, in v12 as it comes, and a refusal repeats what somebody typed.
+ * @param {"info" | "warn" | "error"} kind
+ * @param {string} text
+ */
+function notify(kind, text) {
+  ui.notifications?.[kind](escaped(text), { localize: false });
+}
+
 /** Says a refusal in the service's words. Anything else is a fault, and not hidden. */
 export function playing(/** @type {(...told: any[]) => Promise<unknown>} */ play) {
   return async (/** @type {any[]} */ ...told) => {
-    if (!isSeated()) return ui.notifications?.warn(say("problem.no_seat"), { localize: false });
+    if (!isSeated()) return notify("warn", say("problem.no_seat"));
     try {
       return await play(...told);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      ui.notifications?.error(error.message, { localize: false });
+      notify("error", error.message);
       return null;
     }
   };
@@ -48,7 +57,7 @@ export const roll = playing(async () => {
 
 export const act = playing(async () => {
   const there = await characters();
-  if (!there.some((each) => each.burn2d6)) return ui.notifications?.warn(say("problem.no_burn_sheet"), { localize: false });
+  if (!there.some((each) => each.burn2d6)) return notify("warn", say("problem.no_burn_sheet"));
   const asked = await dialogs.askAction(there, seat().character);
   if (!asked) return;
   const { character, ...action } = asked;
@@ -78,7 +87,7 @@ export const soak = playing(async (/** @type {string} */ character, /** @type {s
   const { hits } = await state();
   const waiting = hits.find((/** @type {any} */ each) => each.hit === id);
   if (waiting?.state === "awaiting_conversions") return convert(waiting);
-  if (!waiting) return ui.notifications?.info(say("problem.hit_done"), { localize: false });
+  if (!waiting) return notify("info", say("problem.hit_done"));
   await soakOf({ ...waiting, character });
 });
 

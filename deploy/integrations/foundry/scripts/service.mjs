@@ -10,6 +10,7 @@ const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 30_000;
 /** The service says something every 15 seconds; after this the line is dead. */
 const SILENCE_MS = 40_000;
+const UNSURE_MS = 300_000;
 const PASSING = new Set([408, 429, 502, 503, 504]);
 
 /** What the service refused, in its words; or that it was not reached. */
@@ -35,6 +36,19 @@ export class Problem extends Error {
   }
 }
 
+/** Keys of steps that found no answer, by what was asked for. @type {Map<string, {key: string, atMs: number}>} */
+const unsure = new Map();
+
+/**
+ * What found no answer may have been done: asked for again within some minutes, it goes under the same key.
+ * @param {string} step
+ */
+function keyOf(step) {
+  const kept = unsure.get(step);
+  unsure.delete(step);
+  return kept && performance.now() - kept.atMs < UNSURE_MS ? kept.key : foundry.utils.randomID(24);
+}
+
 /**
  * Asks for one step. A lost answer is asked for again under the same key, so that nothing happens twice.
  * @param {Seat} seat
@@ -45,12 +59,15 @@ export class Problem extends Error {
  */
 export async function ask(seat, method, path, { body, query = {}, once = false } = {}) {
   const url = located(seat, path, query);
-  const told = { method, headers: headersOf(seat, method, body, once), body: body && JSON.stringify(body) };
+  const step = JSON.stringify([method, url, seat.token, body]);
+  const key = method === "GET" || once ? "" : keyOf(step);
+  const told = { method, headers: headersOf(seat, body, key), body: body && JSON.stringify(body) };
   for (let again = once ? 0 : TRIES - 1; ; again -= 1) {
     try {
       return await answered(url, told);
     } catch (error) {
       const problem = /** @type {Problem} */ (error);
+      if (!again && key && problem.passes) unsure.set(step, { key, atMs: performance.now() });
       if (!again || !problem.passes) throw problem;
       await pause(problem.pauseMs || FIRST_PAUSE_MS * 2 ** (TRIES - again - 1));
     }
@@ -63,14 +80,14 @@ function located({ address, table }, path, query) {
   return `${address}/v1${path.replace("{table}", `/sessions/${encodeURIComponent(table)}`)}?${told}`;
 }
 
-/** @param {Seat} seat @param {string} method @param {object | undefined} body @param {boolean} once */
-function headersOf({ token, key: operators }, method, body, once) {
+/** @param {Seat} seat @param {object} [body] @param {string} [key] */
+function headersOf({ token, key: operators }, body, key) {
   return {
     Accept: "application/json",
     ...(token && { Authorization: `Bearer ${token}` }),
     ...(operators && { "X-Api-Key": operators }),
     ...(body && { "Content-Type": "application/json" }),
-    ...(method !== "GET" && !once && { "Idempotency-Key": foundry.utils.randomID(24) }),
+    ...(key && { "Idempotency-Key": key }),
   };
 }
 
@@ -136,7 +153,7 @@ async function* events(seat, after, signal) {
   const silence = new AbortController();
   const heard = foundry.utils.debounce(() => silence.abort(), SILENCE_MS);
   heard();
-  const told = { headers: { ...headersOf(seat, "GET", undefined, true), Accept: "text/event-stream" } };
+  const told = { headers: { ...headersOf(seat), Accept: "text/event-stream" } };
   const answer = await fetch(located(seat, "{table}/events", { after }), {
     ...told,
     credentials: "omit",

@@ -42,7 +42,7 @@ function inside(/** @type {unknown} */ value) {
   return escaped(value === null || value === undefined || value === false ? "" : String(value));
 }
 
-function escaped(/** @type {string} */ text) {
+export function escaped(/** @type {string} */ text) {
   return text.replace(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 

@@ -135,7 +135,7 @@ function notifications() {
   const list = /** @type {HTMLElement} */ (document.querySelector("#notifications"));
   const tell = (/** @type {string} */ text) => {
     const item = document.createElement("li");
-    item.textContent = text;
+    item.innerHTML = text; // as Foundry does, which cleans it from v13 on only
     list.append(item);
   };
   /** @satisfies {Partial<Record<keyof foundry.applications.ui.Notifications, unknown>>} */
