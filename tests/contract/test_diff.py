@@ -8,8 +8,10 @@ import pytest
 
 from openapi.diff import breaks
 
-CONTRACT = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_bytes())
+WHOLE = json.loads((Path(__file__).parents[2] / "openapi" / "openapi.json").read_bytes())
 ROLL, OPEN, DRAW = "/v1/sixd6/rolls", "/v1/sessions", "/v1/sessions/{session}/decks/{deck}/draws"
+SEEDED = {ROLL, OPEN, DRAW, "/v1/sixd6/roll", "/v1/sessions/{session}", "/v1/sessions/{session}/events"}
+CONTRACT = {**WHOLE, "paths": {path: item for path, item in WHOLE["paths"].items() if path in SEEDED}}
 
 
 def operation(document, path=ROLL, method="post"):
@@ -125,6 +127,109 @@ BREAKS = {
 }
 
 
+FORM = "application/x-www-form-urlencoded"
+BREAKS |= {
+    "a default beside a reference changed": (
+        lambda d: asked(d)["visibility"].update(default="gm"),
+        "body.visibility: default public → gm",
+    ),
+    "a default where there was none": (
+        lambda d: asked(d)["difficulty"].update(default="hard"),
+        "body.difficulty: default none → hard",
+    ),
+    "a default gone": (lambda d: asked(d)["roll_rest"].pop("default"), "body.roll_rest: default False → none"),
+    "a bound beside a reference": (lambda d: asked(d)["visibility"].update(maxLength=3), "maxLength none → 3"),
+    "a key that is sent otherwise": (
+        lambda d: d["components"]["securitySchemes"]["token"].update(type="apiKey"),
+        "security token: type http → apiKey",
+    ),
+    "a key in another header": (
+        lambda d: d["components"]["securitySchemes"]["key"].update(name="X-Key"),
+        "security key: name X-Api-Key → X-Key",
+    ),
+    "a token asked for by all": (
+        lambda d: [operation(d).pop("security", None), d.update(security=[{"token": []}])],
+        f"POST {ROLL}: security: nothing is no longer enough",
+    ),
+    "a required parameter of a path": (
+        lambda d: d["paths"][ROLL].update(parameters=[{"name": "x", "in": "query", "required": True, "schema": {}}]),
+        f"POST {ROLL} query.x: a new required parameter",
+    ),
+    "a parameter that is written as a document": (
+        lambda d: parameter(d, "red").update(content={"application/json": {"schema": parameter(d, "red").pop("schema")}}),
+        "query.red: is written otherwise",
+    ),
+    "an empty parameter no longer taken": (
+        lambda d: [each.pop("allowEmptyValue", None) for each in all_parameters(d)],
+        "may not be empty now",
+    ),
+    "a form that is read otherwise": (
+        lambda d: operation(d)["requestBody"]["content"][FORM]["encoding"]["faces"].update(explode=True),
+        "body encoding: faces",
+    ),
+    "a form's member that is read otherwise": (
+        lambda d: operation(d)["requestBody"]["content"][FORM]["encoding"].update(red={"style": "spaceDelimited"}),
+        "body encoding: red none → ",
+    ),
+    "names of members bounded": (
+        lambda d: asked(d)["red"].update(propertyNames={"maxLength": 3}),
+        "body.red{names}: maxLength none → 3",
+    ),
+    "one more that has to hold": (lambda d: asked(d)["red"].update(allOf=[{"minimum": 2}]), "body.red: allOf of 0 → 1"),
+    "a member that asks for another": (
+        lambda d: schema(d, "PoolRequest").update(dependentRequired={"red": ["label"]}),
+        "body: dependentRequired none → ",
+    ),
+    "an item that has to be there": (
+        lambda d: _inner(asked(d)["faces"]).update(contains={"const": 6}),
+        "body.faces[some]: only some values now",
+    ),
+    "a keyword that nobody foresaw": (lambda d: asked(d)["red"].update({"not": {"const": 1}}), "body.red: not none → "),
+    "a member that is only answered": (lambda d: asked(d)["red"].update(readOnly=True), "body.red: readOnly none → True"),
+    "a member that is only asked": (lambda d: answered(d)["base"].update(writeOnly=True), "200.base: writeOnly"),
+    "a text that is packed": (
+        lambda d: _inner(asked(d)["label"]).update(contentEncoding="base64"),
+        "body.label: contentEncoding none → base64",
+    ),
+    "a union told apart by another member": (
+        lambda d: discriminated(d)["discriminator"].update(propertyName="sort"),
+        "discriminator",
+    ),
+    "a union whose words mean others": (
+        lambda d: mapping(d).update({next(iter(mapping(d))): "#/components/schemas/BusyProblem"}),
+        "discriminator",
+    ),
+    "a union no longer told apart": (lambda d: discriminated(d).pop("discriminator"), "discriminator"),
+    "a closed set of an answer opened": (lambda d: schema(d, "Outcome").pop("enum"), "any value now"),
+    "a bound of an answer gone": (lambda d: answered(d)["base"].pop("maximum"), "200.base: maximum 6 → none"),
+    "another status of success": (
+        lambda d: operation(d)["responses"].update({"202": {"description": "Later."}}),
+        f"POST {ROLL} 202: a new status of success",
+    ),
+    "a link removed": (
+        lambda d: operation(d, OPEN)["responses"]["201"]["links"].pop("readSessionBySession"),
+        "201 readSessionBySession: the link is gone",
+    ),
+    "a link that leads elsewhere": (
+        lambda d: d["components"]["links"]["readSessionBySession"].update(operationId="deleteSession"),
+        "readSessionBySession: operationId readSession → deleteSession",
+    ),
+}
+
+
+def all_parameters(document):
+    inline = [each for item in document["paths"].values() for way in item.values() for each in way.get("parameters", ())]
+    return [*inline, *document["components"]["parameters"].values()]
+
+
+def discriminated(document):
+    return schema(document, "InvalidRequestOrFacesMismatchProblem")
+
+
+def mapping(document):
+    return discriminated(document)["discriminator"]["mapping"]
+
+
 ALLOWED = {
     "a new operation": lambda d: d["paths"].update({"/v1/new": {"get": operation(d)}}),
     "a new optional member of a request": lambda d: asked(d).update(x={"type": "integer"}),
@@ -144,6 +249,32 @@ ALLOWED = {
     "a token no longer needed": lambda d: operation(d, DRAW).update(security=[{}]),
     "null taken": lambda d: asked(d).update(base={"anyOf": [asked(d)["base"], {"type": "null"}]}),
     "a new problem": lambda d: problems(d).append({"$ref": "#/components/schemas/BusyProblem"}),
+}
+
+
+ALLOWED |= {
+    "a wider bound of an answer": lambda d: answered(d)["base"].update(maximum=9),
+    "a narrower bound of an answer": lambda d: answered(d)["base"].update(minimum=1),
+    "a member no longer required, with a default": lambda d: [
+        schema(d, "PoolRequest")["required"].remove("base"),
+        asked(d)["base"].update(default=3),
+    ],
+    "null taken beside a reference": lambda d: asked(d).update(
+        visibility={"anyOf": [{"$ref": asked(d)["visibility"].pop("$ref")}, {"type": "null"}], **asked(d)["visibility"]}
+    ),
+    "one more word of a union": lambda d: mapping(d).update(x="#/components/schemas/BusyProblem"),
+    "a parameter of all methods": lambda d: d["paths"]["/v1/sixd6/roll"].update(
+        parameters=operation(d, "/v1/sixd6/roll", "get").pop("parameters")
+    ),
+    "a key described": lambda d: d["components"]["securitySchemes"]["key"].update(description="x"),
+    "a new link": lambda d: (
+        operation(d)["responses"]["200"].setdefault("links", {}).update(x={"operationId": "readSession"})
+    ),
+    "another reference to the same": lambda d: [
+        d["components"]["schemas"].update(Seen=schema(d, "Visibility")),
+        asked(d)["visibility"].update({"$ref": "#/components/schemas/Seen"}),
+    ],
+    "marked as deprecated": lambda d: [operation(d).update(deprecated=True), asked(d)["red"].update(deprecated=True)],
 }
 
 
@@ -170,9 +301,30 @@ def test_what_may_change_within_v1_is_no_break(done):
 
 
 def test_a_contract_does_not_break_itself():
-    assert not breaks(CONTRACT, CONTRACT)
+    assert not breaks(WHOLE, WHOLE)
 
 
 def test_the_contract_keeps_what_was_released():
     released = json.loads((Path(__file__).parents[2] / "openapi" / "released.json").read_bytes())
-    assert not breaks(released, CONTRACT)
+    assert not breaks(released, WHOLE)
+
+
+def test_a_parameter_or_a_header_may_be_written_as_a_document():
+    written = {"content": {"application/json": {"schema": {"type": "integer", "maximum": 9}}}}
+    document = deepcopy(CONTRACT)
+    operation(document)["parameters"].append({"name": "x", "in": "query", **written})
+    operation(document)["responses"]["200"]["headers"].update(X=written)
+    assert not breaks(document, document)
+    narrower = deepcopy(document)
+    operation(narrower)["parameters"][-1]["content"]["application/json"]["schema"].update(maximum=3)
+    assert [str(each) for each in breaks(document, narrower)] == [f"POST {ROLL} query.x: maximum 9 → 3"]
+
+
+def test_names_of_members_are_compared_as_schemas_are():
+    bounded, unbounded = deepcopy(CONTRACT), deepcopy(CONTRACT)
+    asked(bounded)["red"].update(propertyNames={"type": "string", "maxLength": 9})
+    assert not breaks(bounded, unbounded)
+    longer = deepcopy(bounded)
+    asked(longer)["red"]["propertyNames"].update(maxLength=10)
+    assert not breaks(bounded, longer)
+    assert next(str(each) for each in breaks(longer, bounded)).endswith("body.red{names}: maxLength 10 → 9")
