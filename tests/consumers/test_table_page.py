@@ -252,6 +252,8 @@ def test_the_door_makes_an_address_for_a_stream(reader, table):
     assert "overlay=log" in reader.driver.current_url
     assert table.observer not in reader.driver.current_url
     (address,) = until(lambda: reader.texts("#obs") and [reader.run("return document.querySelector('#obs-address').value")])
+    assert too_wide(reader, hidden=False) == {}  # the address is wider than its field
+    assert obstacles(reader, ignoring=OVERLAY) == []
     reader.run("sessionStorage.clear()")
     reader.opens(address)
     assert "overlay=log" in address
