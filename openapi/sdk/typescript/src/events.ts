@@ -54,8 +54,8 @@ async function* messages(at: Connection, path: string, after: string, absence: A
       const blocks = (unread + read.value).split("\n\n");
       unread = blocks.pop() ?? "";
       for (const block of blocks) {
-        const id = /^id: (.*)$/m.exec(block)?.[1];
-        const data = /^data: (.*)$/m.exec(block)?.[1];
+        const id = /^id: ?(.*)$/m.exec(block)?.[1];
+        const data = /^data: ?(.*)$/m.exec(block)?.[1];
         if (id !== undefined && data !== undefined) yield { id, said: JSON.parse(data) as Said };
       }
     }
