@@ -17,7 +17,9 @@ DRAWS = 2
 
 
 def said(*words: object) -> None:
-    print(*words, flush=True)
+    """In one piece: two threads speak."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def is_draw(event: Event) -> bool:
