@@ -68,7 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True, rename=_variable):
     creations_per_minute: Count = 600
     failures_per_minute: Count = 300
     steps_per_second: Count = 1_000
-    token_steps_per_second: Count = 300
+    token_steps_per_second: Count = 1_000
     stateless_per_second: Count = 0
     api_key: str = ""
     max_streams: Count = 2_000
