@@ -87,7 +87,7 @@ class Edge:
             await send(message)
 
         try:
-            await self._answer(scope, receive, sending)
+            await self._answer(scope, headers, receive, sending)
         except Exception:
             if status:
                 raise
@@ -96,7 +96,7 @@ class Edge:
         finally:
             self._tell(scope, status, time.perf_counter() - started_s)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         refusal = _too_much(scope) or (Refusal("not-found") if ODD_PATH.search(scope["path"]) else None)
         if refusal:
             await self._refuse(refusal, scope, receive, send)
@@ -104,7 +104,7 @@ class Edge:
             allowed = (b"access-control-allow-headers", ALLOWED_HEADERS)
             await send({"type": "http.response.start", "status": 204, "headers": [*PREFLIGHT, allowed]})
             await send({"type": "http.response.body", "body": b""})
-        elif refusal := self._gate.refusal(scope["path"], dict(scope["headers"]), _address(scope)):
+        elif refusal := self._gate.refusal(scope["path"], headers, _address(scope)):
             await self._refuse(refusal, scope, receive, send)
         else:
             await self._app(scope, receive if scope["method"] in WITHOUT_BODY else self._patience.timely(receive), send)

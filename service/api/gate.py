@@ -32,7 +32,7 @@ class Gate:
         self._wrong_keys = WrongKeys(wrong_keys_per_minute, now_s)
 
     def refusal(self, path: str, headers: Mapping[bytes, bytes], address: str) -> Refusal | None:
-        path = "/" + "/".join(filter(None, path.split("/")))  # as the router reads it
+        path = path.rstrip("/")  # as the router reads it
         if not path.startswith("/v1/") or OWN_TOKENS.match(path):
             return None
         if self._key and not secrets.compare_digest(headers.get(API_KEY.lower().encode(), b""), self._key):

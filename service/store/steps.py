@@ -139,8 +139,8 @@ class Store:
     # Looking.
 
     async def look(self, at: Seat, see: Callable[[Turn], T], wants: Iterable[str] = (), *, counts: bool = True) -> Done[T]:
-        """What `see` makes of the session now; nothing is written. `counts`: whether it is a use, which renews the
-        session's life and is limited. Raises Unauthorized, StoreUnavailable, TooManyRequests."""
+        """What `see` makes of the session now; nothing is written. `counts`: whether it is a use of its own,
+        which is limited. Raises Unauthorized, StoreUnavailable, TooManyRequests."""
         wanted, use = _wanted("head", "clock", *wants), int(counts)
         while True:
             known, _, left_ms = await self._read(at, wanted, "", use)
