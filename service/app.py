@@ -12,9 +12,10 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
 
 from service.api import burn, characters, contract, decks, games, log, pages, quick, rolls, sessions, sheets
-from service.api.edge import Edge, Receive, Scope, Send
+from service.api.edge import Edge, Scope, Send
 from service.api.failures import Failures
 from service.api.operation import Operation
+from service.api.patience import Receive
 from service.api.problems import Refusal
 from service.api.request import PlainRequest
 from service.api.room import Room

@@ -11,14 +11,12 @@ from service import logs
 from service.addresses import Proxies
 from service.api.answers import TOKEN, without_tokens
 from service.api.gate import Gate
-from service.api.patience import Patience
+from service.api.patience import Message, Patience, Receive
 from service.api.problems import Refusal
 from service.metrics import Metrics
 from service.settings import Settings
 
-Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refuse = Callable[[Refusal, Scope, Receive, Send], Awaitable[None]]
@@ -78,16 +76,19 @@ class Edge:
             forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
             scope["client"] = (self._proxies.client(_address(scope), forwarded), 0)
         status, started_s = 0, time.perf_counter()
+        body = self._patience.timely(receive) if _has_body(scope, headers) else None
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *carried]
+                if body and not body.complete and (b"expect" in headers or not await body.is_taken_in()):
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:
-            await self._answer(scope, headers, receive, sending)
+            await self._answer(scope, headers, body or receive, sending)
         except Exception:
             if status:
                 raise
@@ -107,7 +108,7 @@ class Edge:
         elif refusal := self._gate.refusal(scope["path"], headers, _address(scope)):
             await self._refuse(refusal, scope, receive, send)
         else:
-            await self._app(scope, receive if scope["method"] in WITHOUT_BODY else self._patience.timely(receive), send)
+            await self._app(scope, receive, send)
 
     def _tell(self, scope: Scope, status: int, took_s: float) -> None:
         if self._metrics:
@@ -133,6 +134,10 @@ def _operation(scope: Scope) -> str:
 
 def _address(scope: Scope) -> str:
     return str((scope.get("client") or ("", 0))[0])
+
+
+def _has_body(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    return scope["method"] not in WITHOUT_BODY or b"content-length" in headers or b"transfer-encoding" in headers
 
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:

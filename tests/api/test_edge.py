@@ -1,6 +1,7 @@
 """What the outermost layer refuses or replaces: bodies that do not come, odd request ids."""
 
 import asyncio
+import socket
 import time
 
 import httpx
@@ -9,6 +10,7 @@ import pytest
 from service.api import edge, patience
 from service.app import create_app
 from service.settings import Settings
+from tests.live import Service
 
 APP = create_app(Settings(redis_url="redis://nowhere", access_log=False))
 
@@ -24,6 +26,47 @@ async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
     assert (answer.status_code, answer.json()["code"]) == (408, "body-too-slow")
     assert answer.headers["connection"] == "close"
     assert time.monotonic() - started_s < 10
+
+
+J = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    live = Service(tmp_path_factory.mktemp("edge"), workers=1)
+    yield live.start()
+    live.kill()
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "status"),
+    [("/v1/sixd6/rolls", 1_100_000, 413), ("/v1/nothing", 500_000, 404), ("/v1/systems", 50_000, 405)],
+)
+def test_a_connection_is_of_use_after_a_body_that_was_refused_unread(service, path, size, status):
+    with httpx.Client(base_url=service.address, timeout=30) as client:
+        got = [
+            (client.post(path, content=b"x" * size, headers=J).status_code, client.get("/health/live").status_code)
+            for _ in range(40)
+        ]
+    assert set(got) == {(status, 200)}
+
+
+@pytest.mark.parametrize(
+    ("path", "expects", "sent", "answer"),
+    [
+        pytest.param("/v1/nothing", "", patience.MOST_UNWANTED_BYTES, b"HTTP/1.1 404 ", id="more than is taken in"),
+        pytest.param("/v1/nothing", "", 1_000, b"HTTP/1.1 404 ", id="the rest does not come"),
+        pytest.param("/v1/sixd6/rolls", "Expect: 100-continue\r\n", 0, b"HTTP/1.1 413 ", id="curl asks before it sends"),
+    ],
+)
+def test_a_connection_that_cannot_be_used_again_is_closed_in_words(service, path, expects, sent, answer):
+    at = httpx.URL(service.address)
+    head = "Host: x\r\nContent-Type: application/json\r\nContent-Length: 20000000\r\n"
+    with socket.create_connection((at.host, at.port), timeout=10) as line:
+        line.sendall(f"POST {path} HTTP/1.1\r\n{head}{expects}\r\n".encode() + b" " * sent)
+        said = b"".join(iter(lambda: line.recv(65_536), b""))
+    assert said.startswith(answer)
+    assert b"\r\nconnection: close\r\n" in said.lower()
 
 
 @pytest.mark.anyio
