@@ -30,7 +30,7 @@ async def tried(trial: Trial, setting: Setting) -> None:
         await asyncio.sleep(BEFORE_S)
         hurt_s = time.monotonic()
         await trial.hurt(load.ledgers[0].table.id)
-        healed_s = time.monotonic()
+        healed_s, load.mended = time.monotonic(), True
         try:
             async with asyncio.timeout(PATIENCE * trial.back_within_s):
                 await load.back(healed_s)

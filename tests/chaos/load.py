@@ -12,6 +12,8 @@ from tests.chaos.ledger import MOST_STEPS, Ledger, Tally, Wish
 
 TABLES, PLAYERS = 4, 3
 PACE_S, ASK_AGAIN_S = 0.08, 0.15
+UNHURRIED_S = 1.0
+"""The pace from half of MOST_STEPS on, until all is mended: who has no step left is never seen to be back."""
 GIVE_UP_S = 60.0
 
 
@@ -22,6 +24,7 @@ class Load:
     ledgers: list[Ledger] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     playing: bool = True
+    mended: bool = False
     stopped_s: float = 0.0
 
     @asynccontextmanager
@@ -51,7 +54,7 @@ class Load:
             answer = await self._ask_until_known(ledger, wish)
             if wish.line.endswith("/draws") and answer:
                 held += [card["id"] for card in answer["cards"]]
-            await asyncio.sleep(PACE_S)
+            await asyncio.sleep(PACE_S if self.mended or len(ledger.wishes) < MOST_STEPS // 2 else UNHURRIED_S)
 
     @staticmethod
     def _next(number: int, turn: int, held: list[str]) -> Wish:
