@@ -16,6 +16,7 @@ from service.table.decks import (
     CardId,
     DealtCard,
     DeckList,
+    DeckPut,
     DeckView,
     Discarded,
     DrawFrom,
@@ -117,7 +118,7 @@ def _discard(turn: Turn, path: Mapping[str, str], asked: DiscardRequest) -> Disc
     return decks.discard_of(turn, asked.character, within)
 
 
-def _put(turn: Turn, path: Mapping[str, str], asked: DeckRequest) -> DeckView:
+def _put(turn: Turn, path: Mapping[str, str], asked: DeckRequest) -> DeckPut:
     cards = tuple((OwnCard(card=each.card, name=each.name, effect=each.effect), each.copies) for each in asked.cards)
     return decks.put_own(turn, path["deck"], OwnDeck(name=asked.name, cards=cards))
 
@@ -215,7 +216,7 @@ COMMANDS = (
         summary="Create or replace a deck of the table's own",
         about="Up to 500 cards, copies included. Refused while cards of it are active.",
         body=DeckRequest,
-        facts=DeckView,
+        facts=DeckPut,
         play=_put,
         say=say_view,
         wants=lambda path, asked: (EVERYTHING,),

@@ -76,7 +76,7 @@ ASKED = {
         "A repetition under the same key changes nothing again, and gets the same answer. Kept for a day.",
         pattern="^[!-~]{1,128}$",
     ),
-    "If-Match": _asked("If-Match", "ETag that must still hold, else 412 and nothing changes."),
+    "If-Match": _asked("If-Match", "ETag that must still hold, or * for whatever is there; else 412 and nothing changes."),
     "If-None-Match": _asked("If-None-Match", "ETag of the answer that you have: 304 if it still holds."),
     "Last-Event-ID": _asked("Last-Event-ID", "For a stream that was cut off: the id of the last event seen."),
     "X-Request-Id": _asked("X-Request-Id", "Comes back, if it is 1–64 of A–Z a–z 0–9 . _ - ; else the service makes one."),

@@ -23,7 +23,7 @@ from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
 from service.table.decks import DealtCard
 from service.table.records import Token
-from service.table.turn import Turn
+from service.table.turn import ANY_VERSION, Turn
 from service.words import Lang, Words
 
 SESSION = "/v1/sessions/{session:str}"
@@ -383,10 +383,12 @@ def key_of(call: Call, asked: Any) -> str | None:
 
 
 def expected_version(call: Call) -> int | None:
-    """What If-Match names: one version in quotes, or * for any."""
+    """What If-Match names: one version in quotes, or * for any that is there."""
     given = call.request.headers.get("if-match")
-    if given is None or given.strip() == "*":
+    if given is None:
         return None
+    if given.strip() == "*":
+        return ANY_VERSION
     version = VERSION.fullmatch(given.strip())
     if version is None:
         raise Refusal("invalid-request", faults=(("header.If-Match", "bad_version", {}),))

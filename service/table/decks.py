@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from service.dice import Chance
 from service.errors import CardNotThere, DeckExhausted, InUse, InvalidValue, NotAllowed, QuotaExceeded
@@ -95,6 +95,10 @@ class DeckView(Piles, frozen=True, kw_only=True):
     size: Count
     discard: tuple[DealtCard, ...]
     active_cards: tuple[DealtCard, ...]
+
+
+class DeckPut(DeckView, frozen=True, kw_only=True):
+    event: str
 
 
 class DeckList(Struct, frozen=True, kw_only=True):
@@ -437,7 +441,7 @@ class OwnDeck(Struct, frozen=True, kw_only=True):
     """Each text with its number of copies."""
 
 
-def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckView:
+def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
     """Create or replace. Raises InUse while cards are active, QuotaExceeded, InvalidValue."""
     turn.allow()
     if not ID.fullmatch(identifier):
@@ -451,8 +455,9 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckView:
     turn.put("counts", replace(counts, next_card=counts.next_card + sum(copies)))
     turn.put(f"t:{identifier}", tuple(text for text, _ in own.cards))
     turn.put(f"d:{identifier}", fresh(counts.next_card, sum(copies), turn.dice, name=own.name, copies=copies))
-    facts = view(turn, identifier)
-    turn.tell("deck.put", facts)
+    seen = view(turn, identifier)
+    facts = DeckPut(**asdict(seen), event=turn.next_event)
+    turn.tell("deck.put", seen)
     return facts
 
 

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 ID = re.compile(r"[a-z0-9-]{1,64}")
 
+ANY_VERSION = -1
+"""What a caller expects who wants the thing only to be there."""
 EVERYTHING = "*"
 """Asks for every field but the texts of own decks."""
 
@@ -172,8 +174,9 @@ class Turn:
         return {name[2:]: self.get(name) for name in sorted(self.fields("d:"))}
 
     def expect(self, version: int) -> None:
-        """Raises VersionMoved where the caller expects another version of what it is about to change."""
-        if self._expects not in (None, version):
+        """Raises VersionMoved where the caller expects another version of what it is about to change; 0: it is not there."""
+        fits = version > 0 if self._expects == ANY_VERSION else self._expects in (None, version)
+        if not fits:
             raise VersionMoved(version)
 
     # Who may.

@@ -282,7 +282,7 @@ async def test_a_change_may_name_the_version_it_was_decided_on(table, line, sent
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("sent", "status"), [('"7"', 412), ('"0"', 201)])
+@pytest.mark.parametrize(("sent", "status"), [('"7"', 412), ('"0"', 201), ("*", 412)])
 async def test_a_version_of_a_sheet_that_is_not_there(table, sent, status):
     assert (await table.ask(f"PUT {PATH}", {}, headers={"If-Match": sent})).status_code == status
 
