@@ -2,7 +2,7 @@
 -- Write what a play changed, unless the session moved or the key was answered already. All or nothing.
 --
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
--- KEYS[4]  uses in this second (rate.lua)
+-- KEYS[4]  uses in this second
 -- ARGV[1]  field of the caller's token, or '' to create the session
 -- ARGV[2]  version that the play started from, 0 to create, and ARGV[3] the stamp of the step that made it
 -- ARGV[4]  stamp of this step, unlike any other: after a failover another step may have the number of one that was lost
@@ -42,25 +42,7 @@ end
 now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber(ARGV[5]) then
   local answer = {'moved', now, known[1], ARGV[1], known[4], 'stamp', known[5]}
-  local first = 16 + 2 * sets + removes + 2 * events
-  if ARGV[first] == '*' then
-    local all = redis.call('HGETALL', KEYS[1])
-    for i = 1, #all, 2 do
-      if string.sub(all[i], 1, 2) ~= 't:' then
-        answer[#answer + 1] = all[i]
-        answer[#answer + 1] = all[i + 1]
-      end
-    end
-    first = first + 1
-  end
-  if ARGV[first] then
-    local values = redis.call('HMGET', KEYS[1], unpack(ARGV, first))
-    for i = first, #ARGV do
-      answer[#answer + 1] = ARGV[i]
-      answer[#answer + 1] = values[i - first + 1]
-    end
-  end
-  return answer
+  return with_fields(answer, KEYS[1], ARGV, 16 + 2 * sets + removes + 2 * events)
 end
 
 local version, at = tonumber(ARGV[2]) + 1, 16

@@ -173,14 +173,13 @@ def _sentinel(address: Address) -> Watchers:
 
 
 class Script:
-    """A script beside this file, called by its digest, and sent whole where the server does not know it (yet)."""
+    """A script beside this file with what both share, called by its digest, and sent whole to a server that knows it not."""
 
-    def __init__(self, name: str, *, needs: str = "") -> None:
-        """`needs`: a file of functions that the script calls."""
+    def __init__(self, name: str) -> None:
         self.name = name.removesuffix(".lua")
         here = files(__package__)
         shebang, source = here.joinpath(name).read_text().split("\n", 1)
-        self._source = f"{shebang}\n{here.joinpath(needs).read_text() if needs else ''}{source}"
+        self._source = f"{shebang}\n{here.joinpath('shared.lua').read_text()}{source}"
         self.digest = sha1(self._source.encode(), usedforsecurity=False).hexdigest()
 
     async def __call__(self, redis: Redis, keys: Sequence[str], arguments: Sequence[str | bytes | int]) -> Any:

@@ -2,7 +2,7 @@
 -- Read what a play wants of a session, and renew its life.
 --
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
--- KEYS[4]  uses in this second (rate.lua)
+-- KEYS[4]  uses in this second
 -- ARGV[1]  field of the caller's token
 -- ARGV[2]  life from the second use on, in ms
 -- ARGV[3]  1 if this is a use of the session, 0 if the same use has read before
@@ -37,22 +37,4 @@ if uses >= 2 then
 end
 
 local answer = {now, known[1], reply, redis.call('PTTL', KEYS[1]), ARGV[1], known[4], 'stamp', known[5]}
-local first = 6
-if ARGV[first] == '*' then
-  local all = redis.call('HGETALL', KEYS[1])
-  for i = 1, #all, 2 do
-    if string.sub(all[i], 1, 2) ~= 't:' then
-      answer[#answer + 1] = all[i]
-      answer[#answer + 1] = all[i + 1]
-    end
-  end
-  first = first + 1
-end
-if ARGV[first] then
-  local values = redis.call('HMGET', KEYS[1], unpack(ARGV, first))
-  for i = first, #ARGV do
-    answer[#answer + 1] = ARGV[i]
-    answer[#answer + 1] = values[i - first + 1]
-  end
-end
-return answer
+return with_fields(answer, KEYS[1], ARGV, 6)

@@ -128,7 +128,7 @@ class Store:
         """`most_per_second`: uses of a session, and of each of its tokens; 0 is no limit."""
         self.redis, self.chance, self.life_ms, self._metrics = redis, chance, life_ms, metrics
         self._most = most_per_second
-        self._read_script, self._commit_script = (Script(name, needs="rate.lua") for name in ("read.lua", "commit.lua"))
+        self._read_script, self._commit_script = (Script(name) for name in ("read.lua", "commit.lua"))
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._known: OrderedDict[str, Known] = OrderedDict()
 

@@ -23,7 +23,7 @@ from tests.servers import ClusterServers, Sentinels, Server, running
 WORKERS = 3
 HOLD_S, POLL_S, START_S = 2.0, 0.02, 60.0
 UNLIMITED = resource.RLIM_INFINITY
-COMMIT = Script("commit.lua", needs="rate.lua").digest.encode()
+COMMIT = Script("commit.lua").digest.encode()
 
 
 @dataclass(frozen=True)

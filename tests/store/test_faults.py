@@ -17,7 +17,7 @@ from tests.live import Proxy, Table, in_process
 
 pytestmark = pytest.mark.anyio
 
-COMMIT, READ = (Script(name, needs="rate.lua").digest.encode() for name in ("commit.lua", "read.lua"))
+COMMIT, READ = (Script(name).digest.encode() for name in ("commit.lua", "read.lua"))
 BOUND_S = 8.0
 """A refusal comes within twice the deadline of a step, however slow this machine is."""
 

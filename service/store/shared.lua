@@ -1,3 +1,5 @@
+-- What both scripts need; it is put in front of them.
+
 -- Count a use in this second: true where the session, or the token, has had as many as it may. 0 is no limit.
 --
 -- A gm is held up by its own token alone: whoever floods the table, the gm can revoke.
@@ -23,5 +25,27 @@ local function too_many(key, second, token, record, most, most_of_token)
   redis.call('HSET', key, 'second', second, 'all', all, token, own)
   redis.call('PEXPIRE', key, 2000)
   return false
+end
+
+-- Append to the answer the fields of the session that are named from `first` on; * stands for all but the texts of own decks.
+local function with_fields(answer, session, named, first)
+  if named[first] == '*' then
+    local all = redis.call('HGETALL', session)
+    for i = 1, #all, 2 do
+      if string.sub(all[i], 1, 2) ~= 't:' then
+        answer[#answer + 1] = all[i]
+        answer[#answer + 1] = all[i + 1]
+      end
+    end
+    first = first + 1
+  end
+  if named[first] then
+    local values = redis.call('HMGET', session, unpack(named, first))
+    for i = first, #named do
+      answer[#answer + 1] = named[i]
+      answer[#answer + 1] = values[i - first + 1]
+    end
+  end
+  return answer
 end
 
