@@ -47,6 +47,10 @@ SECRETS = {"EMBERDICE_API_KEY": "key", "EMBERDICE_METRICS_TOKEN": "token"}
 VARIABLES = {name: name.upper() for name in ("host", "port", "workers", "redis_url", "data_dir", "public_url")}
 
 
+# What the bots and scripts of deploy/integrations are told: they may run in the same environment.
+OF_CALLERS = frozenset(f"EMBERDICE_{name}" for name in ("URL", "SESSION", "TOKEN", "TABLES", "KEY"))
+
+
 def _variable(name: str) -> str:
     return VARIABLES.get(name, f"EMBERDICE_{name.upper()}")
 
@@ -84,7 +88,8 @@ class WrongSetting(Exception):
 def read(environ: Mapping[str, str]) -> Settings:
     """Raises WrongSetting, naming the variable."""
     given = {name: environ[name] for name in Settings.__struct_encode_fields__ if environ.get(name)}
-    unknown = sorted(name for name in environ if name.startswith("EMBERDICE_") and name not in given and environ[name])
+    told = sorted(name for name in environ if name.startswith("EMBERDICE_") and environ[name])
+    unknown = [name for name in told if name not in given and name not in OF_CALLERS]
     if unknown:
         raise WrongSetting(f"{unknown[0]} is not a setting; the README lists them all")
     for name, value in given.items():

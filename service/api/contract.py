@@ -152,7 +152,7 @@ class Contract:
         by_status = sorted(codes, key=lambda code: STATUS[code][0])
         return {
             **self._successes(operation),
-            **({"304": self._not_modified()} if operation.tagged else {}),
+            **({"304": self._not_modified()} if operation.revalidated else {}),
             **{
                 str(status): self._problems(status, list(group), operation)
                 for status, group in groupby(by_status, key=lambda code: STATUS[code][0])
@@ -226,7 +226,7 @@ def _headers_asked(operation: Operation) -> list[str]:
     asked = {
         "Idempotency-Key": operation.keyed,
         "If-Match": "precondition-failed" in operation.problems,
-        "If-None-Match": operation.tagged,
+        "If-None-Match": operation.revalidated,
         "Last-Event-ID": operation.streams is not None,
         "X-Request-Id": True,
     }

@@ -101,7 +101,7 @@ def _draw_wants(path: Mapping[str, str], asked: DrawRequest) -> tuple[str, ...]:
 
 def _draw(turn: Turn, path: Mapping[str, str], asked: DrawRequest) -> Drawn:
     if asked.table and asked.character:
-        raise Refusal("invalid-request", faults=(("body.table", "one_of", {"members": "character, table"}),))
+        raise Refusal("invalid-request", faults=(("body.table", "at_most_one", {"members": "character, table"}),))
     holder = asked.character or (decks.TABLE if asked.table else None)
     return decks.draw(turn, path["deck"], asked.count, holder=holder, place=asked.place, visibility=asked.visibility)
 
@@ -134,7 +134,7 @@ def deck_name(identifier: str, words: Words, own: str | None = None) -> str:
 
 
 def say_drawn(facts: Drawn, words: Words) -> str:
-    key = "table.drawn" if facts.character is None else "table.drawn_for"
+    key = "table.drawn_for" if facts.character else "table.drawn_for_all" if facts.table else "table.drawn"
     said = words.count(key, len(facts.cards), cards=card_names(facts.cards, words), character=facts.character_name or "")
     effect = shown_card(facts.cards[0], words.lang).effect if len(facts.cards) == 1 else ""
     parts = (said, effect, words("table.reshuffled") if facts.reshuffled else "")
@@ -165,11 +165,11 @@ def say_returned(facts: Returned, words: Words) -> str:
 
 
 def say_shuffled(facts: Shuffled, words: Words) -> str:
-    return words("table.shuffled", deck=deck_name(facts.deck, words), pile=facts.draw_pile)
+    return words("table.shuffled", deck=deck_name(facts.deck, words, facts.name), pile=facts.draw_pile)
 
 
 def say_deleted(facts: Shuffled, words: Words) -> str:
-    return words("table.deck_deleted", deck=facts.deck)
+    return words("table.deck_deleted", deck=deck_name(facts.deck, words, facts.name))
 
 
 def say_scene(facts: scene.SceneEnded, words: Words) -> str:
@@ -181,6 +181,10 @@ def say_scene(facts: scene.SceneEnded, words: Words) -> str:
 def say_view(facts: DeckView, words: Words) -> str:
     name = deck_name(facts.deck, words, facts.name)
     return words("table.deck", deck=name, pile=facts.draw_pile, discard=facts.discard_pile, active=facts.active)
+
+
+def say_peeked(facts: Peeked, words: Words) -> str:
+    return words("table.peeked", cards=card_names(facts.cards, words)) if facts.cards else words("table.peeked_none")
 
 
 COMMANDS = (
@@ -249,6 +253,7 @@ COMMANDS = (
         wants=_draw_wants,
         refuses=("not-found", "deck-exhausted"),
         visible=True,
+        secretly="say.secret_draw",
         example={"count": 1, "character": "zoe"},
     ),
     Command(
@@ -316,7 +321,7 @@ COMMANDS = (
         query=PeekQuery,
         facts=Peeked,
         play=lambda turn, path, asked: decks.peek(turn, path["deck"], asked.count),
-        say=lambda facts, words: words("table.peeked", cards=card_names(facts.cards, words)),
+        say=say_peeked,
         wants=_deck,
         refuses=("not-found",),
         changes=False,

@@ -302,10 +302,10 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"Object contains unknown field `(?P<member>.*)`", re.DOTALL), "stray"),
     (re.compile(r"Expected `(?:int|float).*` >= (?P<least>-?[\d.]+)"), "too_low"),
     (re.compile(r"Expected `(?:int|float).*` <= (?P<most>-?[\d.]+)"), "too_high"),
-    (re.compile(r"Expected `str.*` of length >= (?P<least>\d+)"), "text_too_short"),
-    (re.compile(r"Expected `str.*` of length <= (?P<most>\d+)"), "text_too_long"),
-    (re.compile(r"Expected `(?:array|object).*` of length >= (?P<least>\d+)"), "list_too_short"),
-    (re.compile(r"Expected `(?:array|object).*` of length <= (?P<most>\d+)"), "list_too_long"),
+    (re.compile(r"Expected `str.*` of length >= (?P<n>\d+)"), "text_too_short"),
+    (re.compile(r"Expected `str.*` of length <= (?P<n>\d+)"), "text_too_long"),
+    (re.compile(r"Expected `(?:array|object).*` of length >= (?P<n>\d+)"), "list_too_short"),
+    (re.compile(r"Expected `(?:array|object).*` of length <= (?P<n>\d+)"), "list_too_long"),
     (re.compile(r"Expected `str.*` matching regex.*a-z0-9-"), "shape"),
     (re.compile(r"Expected `str.*` matching regex '\^\[0-9\]"), "bad_cursor"),
     (re.compile(r"Expected `str.*` matching regex '\^\[\\\\u0021-"), "bad_key"),
@@ -322,7 +322,7 @@ WORDINGS: list[tuple[re.Pattern[str], str]] = [
 def _worded(message: str) -> tuple[str, dict[str, object]]:
     for pattern, problem in WORDINGS:
         if match := pattern.match(message):
-            told: dict[str, object] = match.groupdict()
+            told: dict[str, object] = {n: int(said) if n == "n" else said for n, said in match.groupdict().items()}
             return problem, {name: Kinds.of(str(each)) for name, each in told.items()} if problem == "type" else told
     return "other", {"message": message}
 

@@ -18,7 +18,7 @@ from service.api import rolls as roll_api
 from service.api import sessions as session_api
 from service.api import sheets as sheet_api
 from service.api.answers import Answer, Text, joined, labelled
-from service.api.operation import Call, Operation, encoder, route
+from service.api.operation import Call, Operation, encoder, rendered, route
 from service.api.problems import Refusal
 from service.api.room import Room
 from service.api.sessions import Moment
@@ -74,6 +74,8 @@ class Kind(Struct, frozen=True):
     say: Said
     gm_only: bool = False
     rolled: bool = False
+    secretly: str = "say.secret"
+    """What everybody may read of facts that are not public."""
 
 
 def _named(key: str) -> Said:
@@ -97,7 +99,7 @@ KINDS: dict[str, Kind] = {
     "opponent.put": Kind(opponents.OpponentFacts, burn_api.say_opponent),
     "opponent.burned": Kind(opponents.OpponentBurnedFacts, burn_api.say_burned),
     "opponent.deleted": Kind(opponents.OpponentFacts, burn_api.say_gone),
-    "cards.drawn": Kind(decks.Drawn, deck_api.say_drawn),
+    "cards.drawn": Kind(decks.Drawn, deck_api.say_drawn, secretly="say.secret_draw"),
     "cards.discarded": Kind(decks.Discarded, deck_api.say_discarded),
     "cards.returned": Kind(decks.Returned, deck_api.say_returned),
     "deck.shuffled": Kind(decks.Shuffled, deck_api.say_shuffled),
@@ -109,7 +111,7 @@ KINDS: dict[str, Kind] = {
     "undo": Kind(undo.TakenBack, lambda facts, words: words("table.undone", event=facts.undone)),
     "clock.changed": Kind(state.ClockFacts, session_api.say_clock),
     "session.changed": Kind(session.SessionFacts, lambda facts, words: words("table.changed")),
-    "token.created": Kind(session.TokenFacts, lambda facts, words: words(f"table.minted.{facts.role}"), gm_only=True),
+    "token.created": Kind(session.TokenFacts, lambda facts, words: words(f"table.token_created.{facts.role}"), gm_only=True),
     "token.deleted": Kind(session.TokenFacts, lambda facts, words: words("table.revoked"), gm_only=True),
 }
 
@@ -217,7 +219,7 @@ def worded(entry: Entry, token: Token, words: Words) -> Any | None:
     open_to = token.role is not Role.CHAT or visibility is Visibility.PUBLIC
     whole = open_to and sees(visibility, role=token.role, is_roller=mine)
     facts = msgspec.convert(event.data, kind.facts, str_keys=True) if whole else None
-    text = words("say.secret") if facts is None else said(kind, facts, words)
+    text = words(kind.secretly) if facts is None else said(kind, facts, words)
     return EVENTS[event.type](
         id=entry.id,
         at=rfc3339(event.at_ms // 1_000),
@@ -260,17 +262,14 @@ class EventLog:
             at, token, words, version = await self._token(call, asked)
             if call.presentation.stream:
                 return self._stream(call, at, token, words, first_cursor(call, asked, version))
-            identifier = at.session
-            read = self._log.after if asked.order is EventOrder.ASC else self._log.before
             try:
-                page = await read(identifier, asked.after, asked.limit)
+                events, cursor, has_more = await self._told(at.session, asked, lambda entry: worded(entry, token, words))
             except Expired:
                 raise Refusal("cursor-expired") from None
-            events = [told for entry in page.entries if (told := worded(entry, token, words)) is not None]
             return EventPage(
                 events=events,
-                next=page.entries[-1].id if page.entries else asked.after,
-                has_more=page.has_more,
+                next=cursor,
+                has_more=has_more,
                 text=call.said("\n".join(each.text for each in events) or words("table.nothing_happened")),
                 lang=words.lang,
             )
@@ -290,16 +289,37 @@ class EventLog:
             play,
         )
 
+    async def _told(
+        self, session: str, asked: EventQuery, tell: Callable[[Entry], Any]
+    ) -> tuple[list[Any], str | None, bool]:
+        """As many events as were asked for, the cursor behind them, and whether more follow: what is not for this reader is
+        passed over. Raises Expired."""
+        read = self._log.after if asked.order is EventOrder.ASC else self._log.before
+        events: list[Any] = []
+        cursor, at_once = asked.after, asked.limit
+        while True:
+            page = await read(session, cursor, at_once)
+            for entry in page.entries:
+                told = tell(entry)
+                if told is not None and len(events) == asked.limit:
+                    return events, cursor, True
+                cursor = entry.id
+                if told is not None:
+                    events.append(told)
+            if not page.has_more:
+                return events, cursor, False
+            at_once = LOG_ENTRIES
+
     def _stream(self, call: Call, at: Seat, token: Token, words: Words, cursor: int) -> EventStream:
         """What happened after the cursor, then what happens. Each entry is worded once for readers of one kind."""
         store, said = self._tables.store, self._said
 
         def event(entry: Entry) -> bytes | None:
             mine = entry.event.actor.token == token.id
-            key = (at.session, entry.id, token.role, mine, words.lang)
+            key = (at.session, entry.id, token.role, mine, words.lang, call.presentation)
             if key not in said:
                 told = worded(entry, token, words)
-                said[key] = None if told is None else encoder.encode(told)
+                said[key] = None if told is None else encoder.encode(rendered(call, told))
                 if len(said) > MOST_SAID:
                     said.pop(next(iter(said)))
             return said[key]

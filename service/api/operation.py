@@ -1,7 +1,7 @@
 """One operation: what the contract says of it and what serves it, from the same declaration."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     fresh: bool = False
     """Rolls and secrets: never stored by a cache, never played by a HEAD."""
     tagged: bool = False
-    """Answers carry an ETag, and nothing is sent again to who has it."""
+    """Answers carry an ETag of what they hold."""
     example: Mapping[str, object] | None = None
     """A request that the contract shows with its real answer: members of the body, or of path and query."""
     form_example: Mapping[str, object] | None = None
@@ -75,8 +75,15 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Needs a token of the session in its path."""
     keyed: bool = False
     """Takes an Idempotency-Key."""
+    below: Callable[[Any], Iterable[str]] | None = None
+    """Lines that stand below the sentence where text was asked for: what is shown once must not be lost with the JSON."""
     gives: Mapping[str, str] = {}
     """Members of later paths, and those of the answer that name them: the contract's links."""
+
+    @property
+    def revalidated(self) -> bool:
+        """Nothing is sent again to who has it already."""
+        return self.tagged or (self.versioned and self.method == "GET")
 
     @property
     def body_optional(self) -> bool:
@@ -136,17 +143,22 @@ Play = Callable[[Call, Any], Awaitable[Struct]]
 def placed(refusal: Refusal, call: Call) -> Refusal:
     """A refusal of the play names the member alone; where that stood is known here."""
     in_url = "token=" in call.request.scope["query_string"].decode("latin-1")
+    kinds = (call.operation.body, call.operation.query)
+    asked = {each.encode_name for kind in kinds if kind for each in fields(kind)}
 
     def place(at: str) -> str:
-        if "." in at or at in ("body", "query"):
-            return at
-        if at == "sheet":  # it lies below its character
-            return "path.character"
-        if at == "token" and refusal.code == "forbidden":  # the one that was shown; else one that the path names
+        member = at.removeprefix(f"{call.place}.")
+        if member == "token" and refusal.code == "forbidden":  # the one that was shown; else one that the path names
             return "query.token" if in_url else "header.Authorization"
-        return f"path.{at}" if f"{{{at}:" in call.operation.path else f"{call.place}.{at}"
+        if member == "sheet":  # it lies below its character
+            return "path.character"
+        if member not in asked and f"{{{member}:" in call.operation.path:
+            return f"path.{member}"
+        return at if "." in at or at in ("body", "query") else f"{call.place}.{at}"
 
     refusal.faults = tuple((place(at), problem, data) for at, problem, data in refusal.faults)
+    if refusal.code == "unauthorized" and "token" in asked:
+        refusal.detail = "unauthorized.in_url"
     return refusal
 
 
@@ -259,11 +271,12 @@ def respond(call: Call, answer: Any) -> Reply:
     if call.presentation.format is Format.JSON:
         body, media_type = encoder.encode(rendered(call, answer)), JSON
     else:
-        body, media_type = f"{sentence(call, answer)}\n".encode(), MEDIA_TYPES[call.presentation.format]
+        lines = (sentence(call, answer), *(operation.below(answer) if operation.below else ()))
+        body, media_type = "".join(f"{each}\n" for each in lines).encode(), MEDIA_TYPES[call.presentation.format]
     if operation.tagged:
         headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-        if has(call.request, headers["ETag"]):
-            return Reply(304, headers)
+    if operation.revalidated and has(call.request, headers["ETag"]):
+        return Reply(304, headers)
     return reply(call.request, body, media_type, headers, call.made[-1] if call.made else operation.status)
 
 

@@ -201,13 +201,17 @@ class OneOf(Struct, frozen=True):
     members: tuple[str, ...]
 
     def said(self, words: Words) -> str:
-        return ", ".join(self._member(each, words) for each in self.members)
+        labels = [self._label(each, words) for each in self.members]
+        if any("," in each for each in labels):  # descriptions, not words that somebody would type
+            return ", ".join(self.members)
+        return ", ".join(
+            each if folded(label) == folded(each) else f"{label} ({each})"
+            for each, label in zip(self.members, labels, strict=True)
+        )
 
-    def _member(self, identifier: str, words: Words) -> str:
-        if self.section is None or f"label.{self.section}.{identifier}" not in words:
-            return identifier
-        label = words.label(self.section, identifier)
-        return identifier if folded(label) == folded(identifier) else f"{label} ({identifier})"
+    def _label(self, identifier: str, words: Words) -> str:
+        known = self.section is not None and f"label.{self.section}.{identifier}" in words
+        return words.label(self.section, identifier) if self.section and known else identifier
 
 
 KIND_WORDS = {
@@ -242,7 +246,7 @@ def duration(seconds: int) -> str:
 
 
 def _cannot_undo(error: CannotUndo, place: Place) -> Refusal:
-    later = ", ".join(error.later[:5])
+    later = ", ".join((*error.later[:LATER_SAID], *(["…"] if len(error.later) > LATER_SAID else [])))
     refusal = Refusal("cannot-undo", members={"later": list(error.later)}, event=error.event, later=later)
     refusal.detail = "cannot-undo.already" if error.already else refusal.detail
     return refusal
@@ -297,25 +301,31 @@ def refusal_of(error: GameError, place: Place) -> Refusal:
     return TRANSLATIONS[type(error)](error, place)
 
 
+LATER_SAID = 20
+FAULTS_SAID = 3
+"""All of them stand in `errors`."""
+
+
 def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
-    """The answer for a refusal: its detail is a sentence of its own, followed by the first fault."""
+    """The answer for a refusal: its detail is a sentence of its own, followed by the first faults."""
     faults = [
         Fault(at=harmless(at)[:500], problem=harmless(_fault(words, problem, data)))
         for at, problem, data in refusal.faults[:100]
     ]
-    said = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
-    detail = harmless(words(f"problem.{refusal.detail}.detail", **said))
-    first = f" {faults[0].at}{words('say.colon')}{faults[0].problem}" if faults else ""
-    if len(refusal.faults) > 1:
-        first += f" {words.count('say.more', len(refusal.faults) - 1)}"
+    data = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
+    detail = harmless(words(f"problem.{refusal.detail}.detail", **data))
+    told = [f"{each.at}{words('say.colon')}{each.problem}" for each in faults[:FAULTS_SAID]]
+    if len(refusal.faults) > FAULTS_SAID:
+        told.append(words.count("say.more", len(refusal.faults) - FAULTS_SAID))
+    said = " ".join((detail, "; ".join(told))).rstrip()[:2_000]
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",
         title=words(f"problem.{refusal.code}.title"),
         status=refusal.status,
-        detail=(detail + first)[:2_000],
+        detail=said,
         instance=without_tokens(path)[:8_192],
         lang=words.lang,
-        text=(detail + first)[:2_000],
+        text=said,
         errors=faults,
         **{name: harmless(each) if isinstance(each, str) else each for name, each in refusal.members.items()},
     )
@@ -330,6 +340,10 @@ def harmless(text: str) -> str:
 
 
 def _fault(words: Words, problem: str, told: Mapping[str, object]) -> str:
+    if name := told.get("of"):
+        return words(
+            "invalid.of", name=name, said=_fault(words, problem, {n: each for n, each in told.items() if n != "of"})
+        )
     data = {name: each.said(words) if isinstance(each, OneOf | Kinds) else each for name, each in told.items()}
     key = f"invalid.{problem}"
     if key not in words and isinstance(n := data.get("n"), int):

@@ -51,7 +51,7 @@ class QuickAnswer(Answer, frozen=True, kw_only=True):
 
 
 class QuickQuery(Struct, frozen=True, kw_only=True):
-    token: ChatToken
+    token: ChatToken | None = None
     idempotency_key: IdempotencyKey | None = None
     label: Label | None = None
 
@@ -100,12 +100,12 @@ class QuickDiscard(QuickQuery, frozen=True, kw_only=True):
 
 
 class QuickLook(QuickQuery, frozen=True, kw_only=True):
-    token: LookToken
+    token: LookToken | None = None
     character: Who | None = None
 
 
 class QuickTimers(QuickQuery, frozen=True, kw_only=True):
-    token: LookToken
+    token: LookToken | None = None
     character: Who
 
 

@@ -180,7 +180,8 @@ def say_status(facts: HealingStatusFacts, words: Words) -> str:
 
 
 def _say_care(status: healing.CareStatus, words: Words) -> str:
-    key = "table.care_ready" if status.ready else "table.care_waits"
+    waits = "table.care_waits" if status.next_roll.at else "table.care_stands"
+    key = "table.care_ready" if status.ready else waits
     return words(key, care=words.label("care", status.care), after=duration(status.next_roll.remaining_seconds))
 
 

@@ -84,6 +84,8 @@ class FirstTokens(Struct, frozen=True, kw_only=True):
 
 
 class OpenedSession(SessionView, frozen=True, kw_only=True):
+    """`lang` is the session's own language; the header Content-Language tells that of the text."""
+
     characters: list[CharacterFacts]
     tokens: FirstTokens
 
@@ -159,6 +161,12 @@ class Sessions:
             **told,
         )
 
+    def _words(self, call: Call, lang: Lang) -> Words:
+        """In which the answer speaks: the caller's, else the table's."""
+        words = self._tables.words[call.presentation.lang or lang]
+        call.headers["Content-Language"] = words.lang.value
+        return words
+
     def _open(self) -> HTTPRouteHandler:
         async def play(call: Call, asked: OpenRequest) -> OpenedSession:
             _refuse_key(call)
@@ -175,7 +183,7 @@ class Sessions:
             await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
             await self._store.create(identifier, records, now_ms)
             call.headers["Location"] = f"{self._tables.prefix}/v1/sessions/{identifier}"
-            words = self._tables.words[call.presentation.lang or head.lang]
+            words = self._words(call, head.lang)
             seated = [facts_of(f[2:], each) for f, each in records.items() if isinstance(each, Character)]
             return OpenedSession(
                 **_session_members(identifier, session.facts_of(head), now_ms + FIRST_LIFE_MS),
@@ -194,6 +202,7 @@ class Sessions:
             answer=OpenedSession,
             most_body_bytes=self._most_import_bytes,
             status=201,
+            below=lambda answer: (answer.id, answer.tokens.gm, answer.tokens.player),
             gives={"session": "id"},
             example={"name": "Vendredi", "lang": "fr", "settings": {"tier_size": 3}, "characters": ["Zoé", "Max"]},
         )
@@ -233,7 +242,7 @@ class Sessions:
         return route(operation, play)
 
     def _view(self, call: Call, identifier: str, facts: SessionFacts, expires_ms: int, lang: Lang) -> SessionView:
-        words = self._tables.words[call.presentation.lang or lang]
+        words = self._words(call, lang)
         text = words("table.session", name=facts.name or identifier)
         return SessionView(**_session_members(identifier, facts, expires_ms), text=call.said(text))
 
@@ -259,7 +268,7 @@ class Sessions:
                 call.headers["Idempotency-Replayed"] = "true"
             now = await self._store.look(seat(identifier, token_of(call)), lambda turn: None)
             view = self._view(call, identifier, done.facts, now.expires_ms, done.lang)
-            words = self._tables.words[call.presentation.lang or done.lang]
+            words = self._words(call, done.lang)
             return replace(view, text=call.said(words("table.changed")))
 
         return route(self._tables.operation(command, SessionView), play)
@@ -270,7 +279,7 @@ class Sessions:
             done = await self._store.look(seat(identifier, token_of(call)), lambda turn: turn.allow())
             await self._store.delete(identifier)
             await self._limits.release(identifier)
-            words = self._tables.words[call.presentation.lang or done.lang]
+            words = self._words(call, done.lang)
             return Deleted(id=identifier, text=call.said(words("table.deleted")), lang=words.lang)
 
         operation = self._operation(
@@ -303,7 +312,7 @@ class Sessions:
 
             done = await self._store.play(seat(identifier, token_of(call)), Wish(play=minted, facts=TokenFacts))
             call.headers["Location"] = f"{self._tables.prefix}/v1/sessions/{identifier}/tokens/{token_id}"
-            words = self._tables.words[call.presentation.lang or done.lang]
+            words = self._words(call, done.lang)
             text = call.said(words(f"table.minted.{asked.role}"))
             return MintedToken(**_token_members(done.facts), token=secret, text=text, lang=words.lang)
 
@@ -318,6 +327,7 @@ class Sessions:
             status=201,
             refuses=("unauthorized", "forbidden", "not-found", "quota-exceeded", "busy"),
             bearer=True,
+            below=lambda answer: (answer.token,),
             gives={"token": "id"},
             example={"role": "chat", "label": "nightbot"},
         )

@@ -177,6 +177,8 @@ class Command(Struct, frozen=True, kw_only=True):
     example: Mapping[str, object] | None = None
     visible: bool = False
     """Whether the facts have a visibility, and may be redacted for their reader."""
+    secretly: str = "say.secret"
+    """What everybody may read of facts that are not public."""
     creates: Callable[[Any], bool] = lambda facts: False
     """Whether the step made something new: 201, and its address in Location."""
     created_path: Callable[[Mapping[str, str], Any], str] | None = None
@@ -310,7 +312,7 @@ class Tables:
     def _secret(self, call: Call, command: Command, answer: type[Any], done: Done[Any], words: Words) -> Any:
         """All of it for whom it is meant; a chat token always gets the public form."""
         facts, token = done.facts, done.token
-        public = call.said(words("say.secret"))
+        public = call.said(words(command.secretly))
         is_roller = token.id == facts.roller
         if token.role is not Role.CHAT and sees(facts.visibility, role=token.role, is_roller=is_roller):
             return self._whole(call, command, answer, facts, words, public_text=public)

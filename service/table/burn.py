@@ -231,7 +231,7 @@ def spend_surge(turn: Turn, character: str) -> SurgeSpent:
     """To bend the story: no roll, no hit (B2). Raises InvalidValue where it is used already."""
     before = _playing(turn, character)
     if not before.surge:
-        raise InvalidValue("surge", "surge_used")
+        raise InvalidValue("sheet", "surge_used")
     after = burn_sheets.keep(turn, character, replace(before, surge=False))
     facts = SurgeSpent(
         surge=False,

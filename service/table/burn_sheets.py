@@ -221,7 +221,7 @@ def _patched_stats(sheet: BurnSheet, told: BurnSheetProfileChange) -> dict[Stat,
     patched = {stat: _patched_stat(stat, sheet.stats.get(stat), each) for stat, each in changes.items() if each}
     stats = {stat: each for stat, each in {**sheet.stats, **patched}.items() if stat not in changes or changes[stat]}
     if not stats:
-        raise InvalidValue("stats", "list_too_short", least=1)
+        raise InvalidValue("stats", "list_too_short", n=1)
     return stats
 
 

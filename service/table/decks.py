@@ -67,6 +67,7 @@ class Drawn(Piles, frozen=True, kw_only=True):
     cards: tuple[DealtCard, ...]
     character: Annotated[str, Meta(max_length=64)] | None
     character_name: Annotated[str, Meta(max_length=64)] | None
+    table: Annotated[bool, Meta(description="For the whole table. Drawn for nobody, cards lie on the discard pile.")] = False
     reshuffled: bool
     visibility: Visibility
     roller: Annotated[str, Meta(max_length=32, description="Id of the token that drew.")]
@@ -86,6 +87,7 @@ class Returned(Piles, frozen=True, kw_only=True):
 
 class Shuffled(Piles, frozen=True, kw_only=True):
     deck: DeckId
+    name: Annotated[str, Meta(max_length=64)] | None = None
     event: str | None = None
 
 
@@ -221,6 +223,7 @@ def draw(
         cards=cards,
         character=holder or None,
         character_name=turn.character(holder).name if holder else None,
+        table=holder == TABLE,
         reshuffled=reshuffled,
         visibility=visibility,
         roller=turn.token.id,
@@ -400,7 +403,7 @@ def shuffle(turn: Turn, identifier: str, *, discard: bool) -> Shuffled:
     cards = (*deck.pile, *deck.discard) if discard else deck.pile
     after = replace(deck, pile=tuple(turn.dice.shuffled(cards)), discard=() if discard else deck.discard)
     turn.put(f"d:{identifier}", after)
-    facts = Shuffled(deck=identifier, event=turn.next_event, **piles(after))
+    facts = Shuffled(deck=identifier, name=after.name, event=turn.next_event, **piles(after))
     turn.tell("deck.shuffled", facts)
     return facts
 
@@ -490,7 +493,7 @@ def delete_own(turn: Turn, identifier: str) -> Shuffled:
     _refuse_in_use(turn, identifier)
     turn.put(f"d:{identifier}", None)
     turn.put(f"t:{identifier}", None)
-    facts = Shuffled(deck=identifier, event=turn.next_event, **piles(deck))
+    facts = Shuffled(deck=identifier, name=deck.name, event=turn.next_event, **piles(deck))
     turn.tell("deck.deleted", facts)
     return facts
 

@@ -17,7 +17,7 @@ from service.systems.sixd6.healing import Track
 from service.table import characters, decks, sheets
 from service.table.audience import Role, Visibility, sees
 from service.table.records import PendingHit
-from service.table.rolls import NOT_KNOWN_YET, Cast, cards_for, members, thrown, told
+from service.table.rolls import NOT_KNOWN_YET, Cast, about, cards_for, members, thrown, told
 from service.table.turn import Turn
 
 MOST_PENDING = 50
@@ -135,10 +135,11 @@ def strike_group(turn: Turn, group: tuple[str, ...] | None, struck: Struck, cast
     if struck.wait is not None:
         raise InvalidValue("wait", "not_for_groups")
 
-    def all_struck(dice: Dice) -> tuple[TableWound, ...]:
-        return tuple(_struck(turn, each, struck, cast, lambda rule: (rule(dice), NOT_KNOWN_YET)) for each in chosen)
+    def one_of(character: str, dice: Dice) -> TableWound:
+        with about(turn, character):
+            return _struck(turn, character, struck, cast, lambda rule: (rule(dice), NOT_KNOWN_YET))
 
-    results, source = thrown(turn, cast, all_struck)
+    results, source = thrown(turn, cast, lambda dice: tuple(one_of(each, dice) for each in chosen))
     results = tuple(replace(each, source=source) for each in results)
     facts = GroupHit(results=results, visibility=cast.visibility, roller=turn.token.id, event=turn.next_event)
     turn.tell("sixd6.group_damage", facts, visibility=cast.visibility)

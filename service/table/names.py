@@ -25,7 +25,7 @@ def spelt(field: str, name: str) -> str:
     if all(unicodedata.category(each) in INVISIBLE for each in kept):
         raise InvalidValue(field, "empty_name")
     if len(kept) > MOST_CHARACTERS:
-        raise InvalidValue(field, "text_too_long", most=MOST_CHARACTERS)
+        raise InvalidValue(field, "text_too_long", n=MOST_CHARACTERS)
     if NOT_ALLOWED.search(kept):
         raise InvalidValue(field, "pattern")
     if _marks(kept) > MOST_MARKS:

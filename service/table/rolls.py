@@ -1,6 +1,7 @@
 """Rolls at a table: the stateless rule, and in the same step the cards that its red ones draw (R3, R19)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -142,8 +143,18 @@ def present(turn: Turn) -> tuple[str, ...]:
     return tuple(each for each, character in turn.characters().items() if character.present)
 
 
+@contextmanager
+def about(turn: Turn, character: str) -> Iterator[None]:
+    """What is wrong with one of a group says with whom."""
+    try:
+        yield
+    except InvalidValue as wrong:
+        raise InvalidValue(wrong.field, wrong.problem, **wrong.data, of=turn.character(character).name) from None
+
+
 def _one_of(turn: Turn, character: str, asked: PoolAsked, cast: Cast, dice: Dice) -> TablePoolRoll:
-    return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), NOT_KNOWN_YET))
+    with about(turn, character):
+        return _rolled(turn, character, asked, cast, lambda rule: (rule(dice), NOT_KNOWN_YET))
 
 
 NOT_KNOWN_YET = FacesSource.SERVICE

@@ -8,7 +8,7 @@ from typing import Protocol
 from service.dice import DieKind
 from service.systems.sixd6.damage import Wound
 from service.systems.sixd6.odds import HitOdds, OddsTable, PoolOdds
-from service.systems.sixd6.pool import PoolRoll
+from service.systems.sixd6.pool import SUCCESSES_NEEDED, PoolRoll
 from service.words import Words
 
 MOST_SHOWN = 30
@@ -93,7 +93,13 @@ def say_pool_odds(odds: PoolOdds, words: Words) -> str:
     chances = " · ".join(
         words("say.at_least", n=each.successes, percent=words.number(each.percent)) for each in odds.at_least[:6]
     )
-    return words.count("say.pool_odds", odds.base + odds.red, chances=chances)
+    said = words.count("say.pool_odds", odds.base + odds.red, chances=chances)
+    if odds.difficulty is None:
+        return said
+    needed = SUCCESSES_NEEDED[odds.difficulty]
+    percent = next((each.percent for each in odds.at_least if each.successes == needed), 0.0)
+    asked = words("say.odds_of", difficulty=words.label("difficulty", odds.difficulty), percent=words.number(percent))
+    return _sentence(asked, said)
 
 
 def say_odds_table(table: OddsTable, words: Words) -> str:
