@@ -317,7 +317,7 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     told = [f"{each.at}{words('say.colon')}{each.problem}" for each in faults[:FAULTS_SAID]]
     if len(refusal.faults) > FAULTS_SAID:
         told.append(words.count("say.more", len(refusal.faults) - FAULTS_SAID))
-    said = " ".join((detail, "; ".join(told))).rstrip()[:2_000]
+    said = " ".join((detail, words("say.semicolon").join(told))).rstrip()[:2_000]
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",
         title=words(f"problem.{refusal.code}.title"),

@@ -409,15 +409,16 @@ def test_with_an_unknown_member_the_known_ones_are_told(path, body, known):
 
 
 MORE = [
-    # how many are at fault, the end of the sentence in English, in French
-    ("base=9", "6", "6"),
-    ("base=9&red=9", "(and 1 more)", "(et 1 autre)"),
-    ("base=9&red=9&x=1&y=1", "(and 3 more)", "(et 3 autres)"),
+    # what is at fault, the end of the sentence in English, in French
+    ("base=9", "base: must be at most 6", "base\u202f: doit valoir au plus 6"),
+    ("base=9&red=9", "at most 6; query.red: must be at most 6", "au plus 6\u202f; query.red\u202f: doit valoir au plus 6"),
+    ("base=9&red=9&x=1&y=1", "; and 1 more fault", "\u202f; et 1 autre faute"),
+    ("base=9&red=9&x=1&y=1&z=1", "; and 2 more faults", "\u202f; et 2 autres fautes"),
 ]
 
 
 @pytest.mark.parametrize(("pairs", "english", "french"), MORE)
-def test_the_sentence_says_how_many_faults_it_does_not_name(pairs, english, french):
+def test_the_sentence_names_three_faults_and_says_how_many_more_there_are(pairs, english, french):
     for lang, end in (("en", english), ("fr", french)):
         assert call("GET", f"{ROLL}?{pairs}&lang={lang}").json()["text"].endswith(end)
 

@@ -228,14 +228,14 @@ async def test_what_cannot_be_is_refused_by_name(at_table, line, body, status, c
 
 async def test_a_used_surge_is_refused_in_all_three_uses(at_table):
     await told(at_table, f"POST {ZOE}/surge", {})
-    for line, body in (
-        (f"POST {ZOE}/surge", {}),
-        (f"POST {ZOE}/rolls", {"stat": "move", "spend_surge": True}),
-        (f"POST {ZOE}/damage", {"hit": {"move": 1}, "spend_surge": True}),
+    for line, body, at in (
+        (f"POST {ZOE}/surge", {}, "path.character"),
+        (f"POST {ZOE}/rolls", {"stat": "move", "spend_surge": True}, "body.spend_surge"),
+        (f"POST {ZOE}/damage", {"hit": {"move": 1}, "spend_surge": True}, "body.spend_surge"),
     ):
         answer = await at_table.ask(line, body)
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
-        assert "surge" in answer.json()["errors"][0]["at"]
+        assert answer.json()["errors"][0]["at"] == at
 
 
 async def test_two_burned_out_cannot_act(at_table):

@@ -286,19 +286,19 @@ async def test_members_of_a_table_s_settings_are_told_to_who_misspells_one(table
 
 
 BASES = [
-    # who asks for a soak without a sheet, and the member that must tell the base
-    ("POST /characters/zoe/sixd6/damage/{hit}/soak", {"kind": "grit"}, "body.base"),
-    ("POST /characters/zoe/sixd6/damage", {"die": "d8", "soak": {"kind": "grit"}}, "body.soak.base"),
-    ("POST /sixd6/damage", {"characters": ["zoe"], "die": "d8", "soak": {"kind": "grit"}}, "body.soak.base"),
-    ("POST /characters/zoe/sixd6/healing", {"care": "treat_damage", "damage": 3}, "body.base"),
+    # who asks for a soak without a sheet, the member that must tell the base, and of a group for whom
+    ("POST /characters/zoe/sixd6/damage/{hit}/soak", {"kind": "grit"}, "body.base", ""),
+    ("POST /characters/zoe/sixd6/damage", {"die": "d8", "soak": {"kind": "grit"}}, "body.soak.base", ""),
+    ("POST /sixd6/damage", {"characters": ["zoe"], "die": "d8", "soak": {"kind": "grit"}}, "body.soak.base", "Zoé: "),
+    ("POST /characters/zoe/sixd6/healing", {"care": "treat_damage", "damage": 3}, "body.base", ""),
 ]
 
 
-@pytest.mark.parametrize(("line", "body", "at"), BASES)
-async def test_without_a_sheet_the_base_is_asked_for_where_it_belongs(table, line, body, at):
+@pytest.mark.parametrize(("line", "body", "at", "whom"), BASES)
+async def test_without_a_sheet_the_base_is_asked_for_where_it_belongs(table, line, body, at, whom):
     waiting = await table.ask("POST /characters/zoe/sixd6/damage", {"die": "d8", "faces": [5], "wait": "soak"})
     (error,) = problem(await table.ask(line.format(**waiting.json()), body), 422, "invalid-request")["errors"]
-    assert error == {"at": at, "problem": "is required: there is no sheet to take it from"}
+    assert error == {"at": at, "problem": f"{whom}is required: there is no sheet to take it from"}
 
 
 async def test_a_default_that_is_spelt_out_is_the_same_request(table):
@@ -765,3 +765,91 @@ async def test_where_nothing_need_be_told_no_body_need_be_sent(table, media, bod
     headers["Authorization"] = f"Bearer {table.tokens['gm']}"
     url = f"/v1/sessions/{table.id}/scene/end"
     assert (await table.client.post(url, content=body, headers=headers)).status_code == status
+
+
+# What is read again, and what only text shows.
+
+
+async def test_a_secret_is_shown_also_to_who_asks_for_text(table):
+    opened = await table.client.post("/v1/sessions?format=text", json={"lang": "fr"})
+    sentence, session, gm, player = opened.text.splitlines()
+    assert sentence.startswith("La table est ouverte")
+    again = Table(table.client, {"id": session, "tokens": {"gm": gm, "player": player}})
+    assert [(await again.get("/tokens/me", by=role))["role"] for role in ("gm", "player")] == ["gm", "player"]
+    minted = await table.ask("POST /tokens?format=text", {"role": "observer"})
+    table.tokens["minted"] = minted.text.splitlines()[1]
+    assert (await table.get("/tokens/me", by="minted"))["role"] == "observer"
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("limit", [1, 2, 500])
+async def test_a_page_is_filled_with_what_its_reader_may_see(table, order, limit):
+    """Tokens are minted for the gm's eyes: a page of others is not empty because of them."""
+    for turn in range(6):
+        await table.ask("POST /tokens", {"role": "observer"})
+        await table.ask("POST /tokens", {"role": "observer"})
+        await table.ask("POST /decks/light/draws", {"table": True}, key=f"draw-{turn}")
+    read, after = [], ""
+    while True:
+        page = await table.get(f"/events?limit={limit}&order={order}{after}", by="player")
+        read += [event["id"] for event in page["events"]]
+        assert len(page["events"]) == limit or not page["has_more"]
+        if not page["has_more"]:
+            break
+        after = f"&after={page['next']}"
+    whole = [event["id"] for event in (await table.get("/events", by="player"))["events"]]
+    assert len(whole) == 6
+    assert read == (whole if order == "asc" else whole[::-1])
+
+
+@pytest.mark.parametrize(("sheet", "body"), [("sixd6", {}), ("burn2d6", {"stats": {"move": {"value": 5}}})])
+async def test_a_sheet_is_not_sent_again_to_who_has_it(table, sheet, body):
+    path = f"/characters/zoe/{sheet}"
+    tag = (await table.ask(f"PUT {path}", body)).headers["ETag"]
+    assert (await table.ask(f"GET {path}", headers={"If-None-Match": tag})).status_code == 304
+    await table.ask(f"PUT {path}", body)
+    assert (await table.ask(f"GET {path}", headers={"If-None-Match": tag})).status_code == 200
+
+
+DRAWS = [
+    # where the card goes, and how that is said
+    ({}, (None, False), "1 card drawn to the discard pile: ", "1 carte tirée vers la défausse\u202f: "),
+    ({"table": True}, (None, True), "1 card drawn for the whole table: ", "1 carte tirée pour toute la table\u202f: "),
+    ({"character": "zoe"}, ("zoe", False), "1 card drawn for Zoé: ", "1 carte tirée pour Zoé\u202f: "),
+]
+
+
+@pytest.mark.parametrize(("body", "where", "english", "french"), DRAWS)
+async def test_a_draw_says_where_the_card_went(table, body, where, english, french):
+    for lang, said in (("en", english), ("fr", french)):
+        drawn = (await table.ask("POST /decks/light/draws", body, lang=lang)).json()
+        assert (drawn["character"], drawn["table"]) == where
+        assert drawn["text"].startswith(said)
+
+
+async def test_a_session_s_own_answers_tell_in_which_language_they_speak(table):
+    await table.ask("PATCH ", {"lang": "fr"})
+    for line in ("GET ", "DELETE "):
+        assert (await table.ask(line)).headers["Content-Language"] == "fr"
+
+
+async def test_a_wrong_token_in_an_address_is_told_where_tokens_go(table):
+    for path in (f"/v1/quick/{table.id}/roll?base=3&token=bad", f"/v1/quick/{table.id}/roll?base=3"):
+        answer = await table.client.get(path)
+        assert (answer.status_code, "token=…" in answer.text) == (401, True)
+    table.tokens["chat"] = (await table.mint("chat", "chat"))["token"]
+    asked = {"Authorization": f"Bearer {table.tokens['chat']}"}
+    assert (await table.client.get(f"/v1/quick/{table.id}/roll?base=3", headers=asked)).status_code == 200
+
+
+async def test_a_paused_clock_is_said_with_the_timers(table):
+    await table.ask("POST /characters/zoe/sixd6/healing", {"care": "treat_damage", "base": 3, "damage": 4})
+    await table.ask("POST /clock", {"action": "pause"})
+    assert "of session time; the clock is paused." in (await table.get("/characters/zoe/sixd6/healing"))["text"]
+
+
+async def test_an_own_deck_is_called_by_its_name(table):
+    put = (await table.ask("PUT /decks/own", own_deck(name="Critiques"))).json()
+    assert put["event"] == (await table.get("/state"))["last_event"]
+    shuffled = (await table.ask("POST /decks/own/shuffles", {})).json()
+    assert (shuffled["name"], "Critiques" in shuffled["text"]) == ("Critiques", True)

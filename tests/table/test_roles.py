@@ -160,7 +160,7 @@ PARTS = {
     decks: {"seen_by", "dealt", "deal", "allow_for_holder", "find", "forget"},
     hits: {"choices"},
     opponents: {"everybody", "known", "find", "take"},
-    rolls: {"thrown", "told", "cards_for", "present", "members"},
+    rolls: {"thrown", "told", "cards_for", "present", "members", "about"},
     sheets: {"find", "known", "keep", "level", "set_level", "suffer", "base"},
 }  # fmt: skip
 
