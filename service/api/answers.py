@@ -13,7 +13,10 @@ from service.render.targets import Renderings
 from service.table.audience import Visibility
 from service.words import NO_CONTROLS, Lang, Words
 
-Text = Annotated[str, Meta(max_length=10_000, description="One human sentence in the asked language, ready for a chat.")]
+MOST_TEXT = 10_000
+"""Characters of a sentence, whatever it tells of."""
+
+Text = Annotated[str, Meta(max_length=MOST_TEXT, description="One human sentence in the asked language, ready for a chat.")]
 Label = Annotated[
     str,
     Meta(min_length=1, max_length=100, pattern=NO_CONTROLS, description="Shown in front of the sentence, e.g. who rolls."),
@@ -28,7 +31,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 class MaybeSecret(Answer, frozen=True, kw_only=True):
     public_text: (
-        Annotated[str, Meta(max_length=10_000, description="What the table may read of what is not public.")] | UnsetType
+        Annotated[str, Meta(max_length=MOST_TEXT, description="What the table may read of what is not public.")] | UnsetType
     ) = UNSET
 
 

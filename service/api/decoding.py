@@ -445,7 +445,7 @@ def _no_item() -> NoReturn:
     raise Unreadable(("", "empty_item", {}))
 
 
-CANONICAL = re.compile(r"-?(0|[1-9][0-9]*)")
+CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def _read_integer(text: str) -> int:

@@ -25,6 +25,8 @@ Header = tuple[bytes, bytes]
 WITHOUT_BODY = frozenset({"GET", "HEAD"})
 BODY_S = 30
 """Time in which a whole body has to be here."""
+MOST_UNASKED_BYTES = 65_536
+"""A body up to here may come although the caller said that it would ask first."""
 MOST_URI_BYTES = 8_192
 MOST_HEADER_BYTES = 32_768
 
@@ -83,7 +85,7 @@ class Edge:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *carried]
-                if body and not body.complete and (b"expect" in headers or not await body.is_taken_in()):
+                if body and not body.complete and (_asks_first(headers) or not await body.is_taken_in()):
                     message["headers"].append((b"connection", b"close"))
             await send(message)
 
@@ -138,6 +140,11 @@ def _address(scope: Scope) -> str:
 
 def _has_body(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     return scope["method"] not in WITHOUT_BODY or b"content-length" in headers or b"transfer-encoding" in headers
+
+
+def _asks_first(headers: dict[bytes, bytes]) -> bool:
+    """Whether a large body was announced, and is kept back until it is wanted."""
+    return b"expect" in headers and int(headers.get(b"content-length", b"0")) > MOST_UNASKED_BYTES
 
 
 def _request_id(headers: dict[bytes, bytes]) -> bytes:

@@ -1,6 +1,7 @@
 """The log of a table, as pages, redacted for who reads it; and the state that it led to."""
 
 import contextlib
+import logging
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -17,12 +18,12 @@ from service.api import decks as deck_api
 from service.api import rolls as roll_api
 from service.api import sessions as session_api
 from service.api import sheets as sheet_api
-from service.api.answers import Answer, Text, joined, labelled
+from service.api.answers import MOST_TEXT, Answer, Text, joined, labelled, shortened
 from service.api.operation import Call, Operation, encoder, rendered, route
 from service.api.problems import Refusal
 from service.api.room import Room
 from service.api.sessions import Moment
-from service.api.stream import EventStream
+from service.api.stream import EventStream, Reset
 from service.api.tables import (
     SESSION,
     Command,
@@ -65,6 +66,9 @@ from service.table.turn import EVERYTHING, Turn
 from service.words import Words
 
 Said = Callable[[Any, Words], str]
+
+
+log = logging.getLogger("emberdice")
 
 
 class Kind(Struct, frozen=True):
@@ -162,6 +166,12 @@ AnyEvent = Annotated[
 ]
 
 
+Streamed = Annotated[
+    AnyEvent.__origin__ | Reset,
+    Meta(title="StreamedEvent", description="What a stream sends: events, and `reset` last of all where it cannot go on."),
+]
+
+
 UrlToken = Annotated[
     str, Meta(min_length=1, max_length=100, description="A chat or observer token, for callers that send no headers.")
 ]
@@ -218,8 +228,14 @@ def worded(entry: Entry, token: Token, words: Words) -> Any | None:
     visibility = Visibility(event.visibility)
     open_to = token.role is not Role.CHAT or visibility is Visibility.PUBLIC
     whole = open_to and sees(visibility, role=token.role, is_roller=mine)
-    facts = msgspec.convert(event.data, kind.facts, str_keys=True) if whole else None
-    text = words(kind.secretly) if facts is None else said(kind, facts, words)
+    facts, text = None, words(kind.secretly)
+    if whole:
+        try:
+            facts = msgspec.convert(event.data, kind.facts, str_keys=True)
+            text = shortened(said(kind, facts, words), MOST_TEXT)
+        except msgspec.ValidationError as error:  # one entry that cannot be read must not hide all others
+            log.warning("event %s of type %s cannot be read: %s", entry.id, event.type, error)
+            facts, text = None, words("say.unreadable")
     return EVENTS[event.type](
         id=entry.id,
         at=rfc3339(event.at_ms // 1_000),
@@ -282,7 +298,7 @@ class EventLog:
                 about="What happened at the table, redacted for who reads it. The newest 500 steps are kept.",
                 query=EventQuery,
                 answer=EventPage,
-                streams=AnyEvent,
+                streams=Streamed,
                 example={"limit": 3},
                 refuses=("unauthorized", "cursor-expired", "store-unavailable"),
             ),
@@ -436,7 +452,7 @@ UNDO = Command(
     play=lambda turn, path, asked: None,
     say=lambda facts, words: words("table.undone", event=facts.undone),
     wants=lambda path, asked: (EVERYTHING,),
-    refuses=("not-found", "cannot-undo"),
+    refuses=("not-found", "cannot-undo", "quota-exceeded"),
     example={},
 )
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import fields, replace
 
 from service.api import presentation
-from service.api.answers import shortened
+from service.api.answers import MOST_TEXT, shortened
 from service.api.decoding import Spoken, decode_json, decode_pairs, is_empty, pairs_of
 from service.api.gate import OWN_TOKENS
 from service.api.presentation import Format, Presentation
@@ -133,7 +133,7 @@ class Call(NamedTuple):
 
 def within(sentence: str, shown: Presentation) -> str:
     """The sentence within the bounds that the caller set."""
-    short = shortened(sentence, shown.max)
+    short = shortened(sentence, MOST_TEXT if shown.max is None else shown.max)
     return short if shown.max_bytes is None else targets.within_bytes(short, shown.max_bytes)
 
 
@@ -238,6 +238,8 @@ async def _body(request: Request[Any, Any, Any], operation: Operation) -> Any:
     accepted = [JSON, *([FORM] if operation.form else []), *([MERGE_PATCH] if operation.method == "PATCH" else [])]
     if media not in accepted or charset not in ("", "utf-8"):
         raise _not_read(accepted)
+    if request.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        raise _not_read(accepted, ("header.Content-Encoding", "not_unpacked", {}))
     body = await request.body()
     if media == FORM and operation.form:
         if body.lstrip()[:1] in (b"{", b"["):  # a form's names have neither

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from service.api.room import Room
 from service.errors import Unauthorized
@@ -32,7 +32,7 @@ ABOUT_TOKENS = frozenset({"token.deleted", "undo"})
 class Reset(Struct, frozen=True, tag_field="type", tag="reset"):
     """The log no longer reaches back to the cursor: read the state of the table, and go on from here."""
 
-    last_event: str
+    last_event: Annotated[str, Meta(max_length=20, description="Cursor to go on from.")]
 
 
 Worded = Callable[[Entry], bytes | None]

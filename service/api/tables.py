@@ -23,13 +23,13 @@ from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
 from service.table.decks import DealtCard
 from service.table.records import Token
-from service.table.turn import ANY_VERSION, Turn
+from service.table.turn import ANY_VERSION, NO_VERSION, Turn
 from service.words import Lang, Words
 
 SESSION = "/v1/sessions/{session:str}"
 SESSION_ID = re.compile(r"[0-9a-f]{20}")
 KEY = re.compile(r"[\x21-\x7e]{1,128}")
-VERSION = re.compile(r'"([0-9]{1,15})"')
+VERSION = re.compile(r'"(0|[1-9][0-9]{0,14})"')
 TAG = "Table"
 
 IdempotencyKey = Annotated[
@@ -385,7 +385,9 @@ def key_of(call: Call, asked: Any) -> str | None:
 
 
 def expected_version(call: Call) -> int | None:
-    """What If-Match names: one version in quotes, or * for any that is there."""
+    """What If-Match names: one version in quotes, or * for any that is there. If-None-Match: * wants none."""
+    if call.request.headers.get("if-none-match", "").strip() == "*":
+        return NO_VERSION
     given = call.request.headers.get("if-match")
     if given is None:
         return None

@@ -1,5 +1,6 @@
 #!lua
 -- Write what a play changed, unless the session moved or the key was answered already. All or nothing.
+-- What changed nothing has no event, and is no step: its reply alone is kept.
 --
 -- KEYS[1]  session (hash)   KEYS[2]  log (stream)   KEYS[3]  reply kept for the idempotency key (string)
 -- KEYS[4]  uses in this second
@@ -43,6 +44,11 @@ now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber(ARGV[5]) then
   local answer = {'moved', now, known[1], ARGV[1], known[4], 'stamp', known[5]}
   return with_fields(answer, KEYS[1], ARGV, 16 + 2 * sets + removes + 2 * events)
+end
+
+if events == 0 and not creates then
+  redis.call('SET', KEYS[3], ARGV[8], 'PX', ARGV[9])
+  return {'done', now}
 end
 
 local version, at = tonumber(ARGV[2]) + 1, 16

@@ -191,7 +191,7 @@ class Store:
                     raise
                 known = None  # judged by what this worker remembered: judge again by what is
                 continue
-            if turn.event is None:  # nothing is changed without being told
+            if turn.event is None and wish.key is None:  # nothing is changed without being told
                 if fresh:
                     return Done(facts, turn.token, turn.now_ms, turn.head.lang)
                 known = None
@@ -331,6 +331,8 @@ class Store:
         return known if known and known.records.raw.get(at.token_field) else None
 
     def _remember(self, at: Seat, known: Known, turn: Turn, stamp: bytes, now_ms: int) -> None:
+        if turn.event is None:  # it was no step
+            return
         raw = {**known.records.raw, **{field: _encoded(value) for field, value in turn.changes.items()}, STAMP: stamp}
         self._keep(at.session, Known(turn.version, now_ms, Records(raw, whole=known.records.whole), time.monotonic()))
 

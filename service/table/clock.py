@@ -7,7 +7,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from service.errors import InvalidValue
+from service.systems.sixd6.healing import MOST_MS
 from service.table.records import Clock
+
+MOST_ELAPSED_MS = MOST_MS // 2
+"""How far a clock can be moved by hand: real time alone never fills the rest."""
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -34,8 +39,10 @@ def elapsed_ms(clock: Clock, now_ms: int) -> int:
 
 
 def moved(clock: Clock, action: ClockAction, advance_ms: int, now_ms: int) -> Clock:
-    """Pausing a paused clock and resuming a running one change nothing."""
+    """Pausing a paused clock and resuming a running one change nothing. Raises InvalidValue beyond MOST_ELAPSED_MS."""
     if action is ClockAction.ADVANCE:
+        if elapsed_ms(clock, now_ms) + advance_ms > MOST_ELAPSED_MS:
+            raise InvalidValue("seconds", "clock_too_far")
         return replace(clock, elapsed_ms=clock.elapsed_ms + advance_ms)
     if action is ClockAction.PAUSE:
         return Clock(elapsed_ms(clock, now_ms))

@@ -289,9 +289,14 @@ def find(turn: Turn, card: str, within: str | None = None) -> tuple[str, int]:
     if not CARD.fullmatch(card) or (within and within != identifier):
         raise CardNotThere(card)
     deck: Deck | None = turn.get(f"d:{identifier}")
-    if deck is None or not _has(deck, int(number)):
+    if deck is None or not _has(deck, int(number)) or not _within_reach(turn, deck, int(number)):
         raise CardNotThere(card)
     return identifier, int(number)
+
+
+def _within_reach(turn: Turn, deck: Deck, number: int) -> bool:
+    """What was drawn in secret is not there for who may not see it; the gm can move every card."""
+    return number not in deck.hidden or turn.token.role is Role.GM or _sees(turn, deck.hidden[number])
 
 
 def _has(deck: Deck, number: int) -> bool:
@@ -299,12 +304,12 @@ def _has(deck: Deck, number: int) -> bool:
 
 
 def active_cards(turn: Turn, character: str | None = None, within: str | None = None) -> tuple[DealtCard, ...]:
-    """Active cards over all decks or one, of everybody or of one character."""
+    """Active cards that the token can reach, over all decks or one, of everybody or of one character."""
     decks = {within: turn.deck(within)} if within else turn.decks()
     return tuple(
         card
         for identifier, deck in decks.items()
-        for card in dealt(turn, identifier, deck, tuple(deck.active))
+        for card in dealt(turn, identifier, deck, tuple(each for each in deck.active if _within_reach(turn, deck, each)))
         if character is None or card.holder == character
     )
 
@@ -458,6 +463,7 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
     turn.put("counts", replace(counts, next_card=counts.next_card + sum(copies)))
     turn.put(f"t:{identifier}", tuple(text for text, _ in own.cards))
     turn.put(f"d:{identifier}", fresh(counts.next_card, sum(copies), turn.dice, name=own.name, copies=copies))
+    refuse_too_much_text(turn)
     seen = view(turn, identifier)
     facts = DeckPut(**asdict(seen), event=turn.next_event)
     turn.tell("deck.put", seen)
@@ -473,8 +479,11 @@ def _refuse_too_many(turn: Turn, identifier: str, own: OwnDeck, cards: int) -> N
         raise QuotaExceeded("cards", MOST_CARDS)
     if turn.get(f"d:{identifier}") is None and len(turn.fields("d:")) >= MOST_DECKS:
         raise QuotaExceeded("decks", MOST_DECKS)
-    others = (turn.get(f"t:{name[2:]}") or () for name in turn.fields("d:") if name != f"d:{identifier}")
-    texts = [text for texts in others for text in texts] + [text for text, _ in own.cards]
+
+
+def refuse_too_much_text(turn: Turn) -> None:
+    """Of all own decks together. Raises QuotaExceeded."""
+    texts = [text for name in turn.fields("d:") for text in turn.get(f"t:{name[2:]}") or ()]
     if sum(len(part.encode()) for text in texts for part in (text.card, text.name, text.effect)) > MOST_TEXT_BYTES:
         raise QuotaExceeded("card_text_bytes", MOST_TEXT_BYTES)
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from service.dice import Dice, FacesSource, GivenFaces
-from service.errors import HitAlreadyResolved, InvalidValue, NotThere
+from service.errors import HitAlreadyResolved, InvalidValue, NotThere, QuotaExceeded
 from service.systems.sixd6.character import SOAK_POOLS
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, Wound, resolve_hit
 from service.systems.sixd6.healing import Track
@@ -300,7 +300,9 @@ def _keep(turn: Turn, hit: str, pending: PendingHit | None, character: str) -> N
     hits = sorted(turn.fields("p:"), key=lambda name: int(name[3:]))
     over = [name for name in hits if turn.get(name).resolved]
     if f"p:{hit}" not in hits and len(hits) >= MOST_PENDING:
-        turn.put((over or hits)[0], None)
+        if not over:
+            raise QuotaExceeded("pending_hits", MOST_PENDING)
+        turn.put(over[0], None)
     turn.put(f"p:{hit}", pending)
 
 

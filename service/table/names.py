@@ -14,6 +14,8 @@ MOST_MARKS = 4
 
 INVISIBLE = ("Cf", "Mn", "Me", "Zs")
 """Categories of what cannot be seen without a letter beside it."""
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs that are drawn as nothing: fillers of Hangul, the empty Braille pattern."""
 
 APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´′", "'"))
 NOT_ALLOWED = re.compile(f"[{CONTROL}]")
@@ -22,7 +24,7 @@ NOT_ALLOWED = re.compile(f"[{CONTROL}]")
 def spelt(field: str, name: str) -> str:
     """The name as it is kept: composed, without space around. Raises InvalidValue, naming `field`."""
     kept = unicodedata.normalize("NFC", name).strip()
-    if all(unicodedata.category(each) in INVISIBLE for each in kept):
+    if all(unicodedata.category(each) in INVISIBLE or each in BLANK for each in kept):
         raise InvalidValue(field, "empty_name")
     if len(kept) > MOST_CHARACTERS:
         raise InvalidValue(field, "text_too_long", n=MOST_CHARACTERS)

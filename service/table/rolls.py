@@ -134,6 +134,8 @@ def members(turn: Turn, group: tuple[str, ...] | None) -> tuple[str, ...]:
     chosen = present(turn) if group is None else group
     if not chosen:
         raise NobodyToPick
+    if len(set(chosen)) < len(chosen):
+        raise InvalidValue("characters", "repeated")
     for n, each in enumerate(chosen):
         _allow(turn, each, f"characters[{n}]")
     return chosen

@@ -120,6 +120,8 @@ def mint(turn: Turn, secret: str, told: Token) -> TokenFacts:
     turn.allow()
     if told.characters is not None and told.role not in (Role.PLAYER, Role.CHAT):
         raise InvalidValue("characters", "only_for_players")
+    if len(set(told.characters or ())) < len(told.characters or ()):
+        raise InvalidValue("characters", "repeated")
     for n, each in enumerate(told.characters or ()):
         characters.known(turn, each, f"characters[{n}]")
     if len(turn.fields("k:")) >= MOST_TOKENS:

@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 ID = re.compile(r"[a-z0-9-]{1,64}")
 
+NO_VERSION = 0
 ANY_VERSION = -1
 """What a caller expects who wants the thing only to be there."""
 EVERYTHING = "*"

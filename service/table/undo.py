@@ -6,12 +6,20 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from service.errors import CannotUndo, NotAllowed
-from service.table import decks
+from service.errors import CannotUndo, NotAllowed, QuotaExceeded
+from service.table import characters, decks, hits, opponents, session
 from service.table.audience import Role
 from service.table.names import sought
 from service.table.records import Marks
 from service.table.turn import Turn, type_of
+
+QUOTAS = {
+    "c:": ("characters", characters.MOST_CHARACTERS),
+    "o:": ("opponents", opponents.MOST_OPPONENTS),
+    "d:": ("decks", decks.MOST_DECKS),
+    "k:": ("tokens", session.MOST_TOKENS),
+    "p:": ("pending_hits", hits.MOST_PENDING),
+}
 
 
 class TakenBack(Struct, frozen=True, kw_only=True):
@@ -36,7 +44,8 @@ class Step(Struct, frozen=True):
 
 
 def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> TakenBack:
-    """Raises CannotUndo, naming the later steps that touched the same things; Moved where the log is not the newest."""
+    """Raises CannotUndo, naming the later steps that touched the same things; QuotaExceeded; Moved where the log is not
+    the newest."""
     turn.allow()
     if turn.version - 1 != read_up_to:
         raise Moved
@@ -47,6 +56,10 @@ def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Take
     if in_the_way:
         already = any(each.undoes == step.id for each in later if each.id in in_the_way)
         raise CannotUndo(step.id, in_the_way, already=already)
+    for prefix, (what, most) in QUOTAS.items():
+        if len(turn.fields(prefix)) > most:
+            raise QuotaExceeded(what, most)
+    decks.refuse_too_much_text(turn)
     if not any(turn.get(field).role is Role.GM for field in turn.fields("k:")):
         raise NotAllowed("last_gm")
     facts = TakenBack(undone=step.id, type=step.type, event=turn.next_event)
@@ -85,7 +98,8 @@ def _belongings(turn: Turn) -> dict[str, set[str]]:
     sheets = {field: {field[2:]} for prefix in ("s:", "b:") for field in turn.fields(prefix)}
     hits = {field: {turn.get(field).character} for field in turn.fields("p:")}
     held = {field: {*turn.get(field).active.values()} - {decks.TABLE} for field in turn.fields("d:")}
-    return {**sheets, **hits, **held, "scene": marked}
+    bound = {field: {*(turn.get(field).characters or ())} for field in turn.fields("k:")}
+    return {**sheets, **hits, **held, **bound, "scene": marked}
 
 
 def _doubles(turn: Turn) -> set[str]:

@@ -853,3 +853,157 @@ async def test_an_own_deck_is_called_by_its_name(table):
     assert put["event"] == (await table.get("/state"))["last_event"]
     shuffled = (await table.ask("POST /decks/own/shuffles", {})).json()
     assert (shuffled["name"], "Critiques" in shuffled["text"]) == ("Critiques", True)
+
+
+# What a table may hold, whichever way it comes.
+
+
+async def many(table, line, bodies):
+    return [(await table.ask(line, body)).json() for body in bodies]
+
+
+QUOTAS = [
+    # what is made, how many there may be, how one goes
+    ("POST /characters", lambda n: {"name": f"N{n}"}, 98, "DELETE /characters/{id}"),
+    ("POST /tokens", lambda n: {"role": "observer"}, 48, "DELETE /tokens/{id}"),
+    ("PUT /opponents/o{n}", lambda n: {"name": f"O{n}", "burn_max": 5}, 100, "DELETE /opponents/o0"),
+    ("PUT /decks/d{n}", lambda n: own_deck(), 18, "DELETE /decks/d0"),
+]
+
+
+@pytest.mark.parametrize(("line", "body", "most", "delete"), QUOTAS)
+async def test_an_undo_fills_no_table_beyond_its_quota(table, line, body, most, delete):
+    made = [(await table.ask(line.format(n=n), body(n))).json() for n in range(most)]
+    gone = await table.ask(delete.format(id=made[0].get("id")))
+    event = (await table.get("/state"))["last_event"]
+    assert (await table.ask(line.format(n=most), body(most))).is_success, gone.text
+    answer = await table.ask(f"POST /events/{event}/undo", {})
+    assert problem(answer, 409, "quota-exceeded")["most"]
+    assert problem(await table.ask(line.format(n=most + 1), body(most + 1)), 409, "quota-exceeded")
+
+
+async def test_a_character_to_whom_a_token_is_bound_is_not_undone_away(table):
+    made = (await table.ask("POST /characters", {"name": "Tmp"})).json()
+    minted = await table.mint("bound", "player", characters=["tmp"])
+    answer = problem(await table.ask(f"POST /events/{made['event']}/undo", {}), 409, "cannot-undo")
+    assert len(answer["later"]) == 1
+    await table.ask(f"DELETE /tokens/{minted['id']}")
+    assert (await table.ask(f"POST /events/{answer['later'][0]}/undo", {})).status_code == 409  # nor is the token's end
+
+
+async def test_hits_that_wait_are_not_dropped_for_new_ones(table):
+    asked = {"die": "d8", "faces": [5], "wait": "soak"}
+    hits = await many(table, "POST /characters/zoe/sixd6/damage", [asked] * 50)
+    full = problem(await table.ask("POST /characters/zoe/sixd6/damage", asked), 409, "quota-exceeded", most=50)
+    assert "hits that wait" in full["text"]
+    soaked = await table.ask(f"POST /characters/zoe/sixd6/damage/{hits[0]['hit']}/soak", {"kind": "none"})
+    assert soaked.status_code == 200
+    assert (await table.ask("POST /characters/zoe/sixd6/damage", asked)).status_code == 200
+
+
+async def test_a_clock_goes_only_as_far_as_its_time_is_counted(table, redis):
+    raw = {"elapsed_ms": 5 * 10**13 - 3_000_000}
+    await redis.hset(keys.session(table.id), "clock", msgspec.json.encode(raw))
+    await table.ask("POST /clock", {"action": "pause"})
+    answer = await table.ask("POST /clock", {"action": "advance", "seconds": 3_600})
+    assert problem(answer, 422, "invalid-request")["errors"][0]["at"] == "body.seconds"
+    assert (await table.ask("POST /clock", {"action": "advance", "seconds": 2_999})).status_code == 200
+    assert (await table.ask("GET /state")).status_code == 200
+
+
+async def test_a_sentence_has_at_most_ten_thousand_characters(table):
+    names = [{"name": f"Somebody of number {n}"} for n in range(98)]
+    await many(table, "POST /characters", names)
+    rolled = await table.ask("POST /sixd6/rolls", {"characters": "present", "base": 6, "red": 6})
+    assert rolled.status_code == 200
+    assert 9_000 < len(rolled.json()["text"]) <= 10_000
+    (event,) = (await table.get("/events?limit=1&order=desc"))["events"]
+    assert 9_000 < len(event["text"]) <= 10_000
+
+
+async def test_an_event_that_cannot_be_read_hides_no_other(table, redis):
+    await table.ask("POST /decks/light/draws", {"table": True})
+    told = {"type": "cards.drawn", "at_ms": 1, "elapsed_ms": 1, "actor": {"role": "gm", "token": "t"}, "data": {"deck": 7}}
+    await redis.xadd(keys.log(table.id), {"event": msgspec.json.encode(told), "before": b"{}"}, id="9-0")
+    events = (await table.get("/events"))["events"]
+    assert [each["redacted"] for each in events[-2:]] == [False, True]
+    assert events[-1]["text"] == "This entry of the log cannot be read."
+
+
+# A secret card is not there for who may not see it.
+
+TOUCHES = [
+    ("POST /discards", {"cards": ["{card}", "light-0"]}, "{card}"),
+    ("POST /decks/light/discards", {"cards": ["{card}"]}, "{card}"),
+    ("POST /decks/light/returns", {"cards": ["{card}"]}, "{card}"),
+    ("POST /cards/{card}/apply", {}, "{card}"),
+    ("POST /cards/{card}/apply", {"by_lot": True}, "{card}"),
+]
+
+
+@pytest.mark.parametrize("role", ["player", "chat", "bound"])
+@pytest.mark.parametrize(("line", "body", "named"), TOUCHES)
+async def test_a_secret_card_cannot_be_told_from_one_in_the_pile(table, role, line, body, named):
+    await table.mint("chat", "chat")
+    await table.mint("bound", "player", characters=["max"])
+    drawn = (await table.ask("POST /decks/light/draws", {"character": "zoe", "visibility": "gm"})).json()
+    secret = drawn["cards"][0]["id"]
+    other = next(f"light-{n}" for n in range(1, 44) if f"light-{n}" != secret)
+    answers = []
+    for card in (secret, other):
+        told = {**body, **({"cards": [each.format(card=card) for each in body["cards"]]} if "cards" in body else {})}
+        answer = await table.ask(line.format(card=card), told, by=role)
+        answers.append((answer.status_code, answer.text.replace(card, "…")))
+    assert answers[0] == answers[1]
+    assert (await table.get("/decks/light"))["active"] == 1
+
+
+async def test_who_cannot_see_a_secret_card_leaves_it_where_it_is(table):
+    await table.ask("POST /decks/light/draws", {"character": "zoe", "visibility": "gm"})
+    await table.ask("POST /decks/light/draws", {"character": "zoe"})
+    gone = (await table.ask("POST /discards", {"character": "zoe"}, by="player")).json()
+    assert len(gone["cards"]) == 1
+    assert len((await table.ask("POST /discards", {"character": "zoe"})).json()["cards"]) == 1
+
+
+# A key under which nothing was to be changed.
+
+
+async def test_a_repetition_of_what_changed_nothing_changes_nothing(table):
+    first = await table.ask("POST /discards", {"character": "zoe"}, key="k")
+    await table.ask("POST /decks/light/draws", {"character": "zoe"})
+    again = await table.ask("POST /discards", {"character": "zoe"}, key="k")
+    assert (again.json(), again.headers.get("Idempotency-Replayed")) == (first.json(), "true")
+    assert (await table.get("/decks/light"))["active"] == 1
+    problem(await table.ask("POST /scene/end", {}, key="k"), 422, "idempotency-key-reused")
+
+
+async def test_pausing_twice_under_a_key_is_pausing_once(table):
+    await table.ask("POST /clock", {"action": "pause"})
+    await table.ask("POST /clock", {"action": "pause"}, key="k")
+    await table.ask("POST /clock", {"action": "resume"})
+    assert (await table.ask("POST /clock", {"action": "pause"}, key="k")).headers["Idempotency-Replayed"] == "true"
+    assert (await table.get("/clock"))["running"] is True
+
+
+# Input that is nearly right.
+
+NEARLY = [
+    ("POST /sixd6/rolls", {"characters": ["zoe", "zoe"], "base": 1}, "body.characters"),
+    ("POST /sixd6/damage", {"characters": ["zoe", "zoe"], "die": "d6"}, "body.characters"),
+    ("POST /tokens", {"role": "player", "characters": ["zoe", "zoe"]}, "body.characters"),
+    ("POST /characters", {"name": "\u3164"}, "body.name"),
+    ("POST /characters", {"name": "\u2800 \u115f"}, "body.name"),
+    ("PUT /characters/A_b", {"name": "A"}, "path.character"),
+]
+
+
+@pytest.mark.parametrize(("line", "body", "at"), NEARLY)
+async def test_what_is_nearly_right_is_refused(table, line, body, at):
+    answer = problem(await table.ask(line, body), 422, "invalid-request")
+    assert [error["at"] for error in answer["errors"]] == [at]
+
+
+async def test_a_packed_body_is_refused_in_words(table):
+    answer = await table.ask("POST /sixd6/rolls", {"base": 1}, headers={"Content-Encoding": "gzip"})
+    assert problem(answer, 415, "unsupported-media-type")["errors"][0]["at"] == "header.Content-Encoding"

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.dice import DieKind, FacesMismatch, FacesSource, Throw
-from service.errors import HitAlreadyResolved, InvalidValue, NotAllowed, NotThere
+from service.errors import HitAlreadyResolved, InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.systems.sixd6.damage import Composure, Protection, Threat, Wound
 from service.table import characters, decks, healing, hits, sheets
 from service.table.audience import Role, Visibility
@@ -488,8 +488,9 @@ def test_fifty_hits_wait():
     assert [each.hit for each in table.play(hits.listed)] == [first, second, *others, another]
     with pytest.raises(NotThere):
         table.play(hits.soak, "zoe", third, None, Cast(), None)
-    (one_more,) = waits(table)
-    assert [each.hit for each in table.play(hits.listed)] == [second, *others, another, one_more]
+    with pytest.raises(QuotaExceeded):
+        waits(table)
+    assert [each.hit for each in table.play(hits.listed)] == [first, second, *others, another]
 
 
 def test_a_hit_that_goes_on_waiting_takes_no_ones_place():
