@@ -866,7 +866,7 @@ QUOTAS = [
     # what is made, how many there may be, how one goes
     ("POST /characters", lambda n: {"name": f"N{n}"}, 98, "DELETE /characters/{id}"),
     ("POST /tokens", lambda n: {"role": "observer"}, 48, "DELETE /tokens/{id}"),
-    ("PUT /opponents/o{n}", lambda n: {"name": f"O{n}", "burn_max": 5}, 100, "DELETE /opponents/o0"),
+    ("POST /opponents", lambda n: {"name": f"O{n}", "burn_max": 5}, 100, "DELETE /opponents/{id}"),
     ("PUT /decks/d{n}", lambda n: own_deck(), 18, "DELETE /decks/d0"),
 ]
 
