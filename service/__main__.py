@@ -129,7 +129,7 @@ def serve(settings: Settings) -> None:
     allow_open_files()
     here, told = local(settings), address(settings)
     where = f" (here {here})" if here != told else ""
-    print(f"Emberdice: API on {told}/v1, documentation on {told}/docs{where}", flush=True)
+    print(f"Emberdice: on {told}, documentation on {told}/docs{where}", flush=True)
     Server(
         "service.__main__:application",
         factory=True,

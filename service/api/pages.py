@@ -52,6 +52,7 @@ class Pages:
             self._problem_page(),
             *_page("docs", STATIC, DOCS_POLICY),
             *_page("table", STATIC / "table", TABLE_POLICY),
+            served("/", _to_docs),
         ]
 
     def _operation(self, **told: Any) -> Operation:
@@ -90,6 +91,10 @@ class Pages:
             tagged=True,
         )
         return route(operation, play)
+
+
+async def _to_docs(request: Request[Any, Any, Any]) -> Reply:
+    return Reply(307, {"Location": "docs"})
 
 
 def _page(name: str, folder: Path, policy: str) -> list[HTTPRouteHandler]:
