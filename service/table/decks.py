@@ -100,6 +100,7 @@ class DeckView(Piles, frozen=True, kw_only=True):
 
 
 class DeckPut(DeckView, frozen=True, kw_only=True):
+    created: bool
     event: str
 
 
@@ -456,7 +457,7 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
         raise InvalidValue("deck", "bad_id")
     if identifier in list(complications.Deck):
         raise InvalidValue("deck", "game_deck")
-    copies = tuple(count for _, count in own.cards)
+    copies, created = tuple(count for _, count in own.cards), turn.get(f"d:{identifier}") is None
     _refuse_too_many(turn, identifier, own, sum(copies))
     _refuse_in_use(turn, identifier)
     counts: Counts = turn.get("counts")
@@ -465,7 +466,7 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
     turn.put(f"d:{identifier}", fresh(counts.next_card, sum(copies), turn.dice, name=own.name, copies=copies))
     refuse_too_much_text(turn)
     seen = view(turn, identifier)
-    facts = DeckPut(**asdict(seen), event=turn.next_event)
+    facts = DeckPut(**asdict(seen), created=created, event=turn.next_event)
     turn.tell("deck.put", seen)
     return facts
 
