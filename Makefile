@@ -83,7 +83,7 @@ lock: .make/dev
 
 # What some tests need of the system, where Debian's packages may be installed; without it they are skipped, in words.
 ci-tools:
-	@{ command -v chromium chromedriver && command -v javac; } >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium chromium-driver default-jdk-headless; } >/dev/null
+	@{ command -v chromium && command -v chromedriver && command -v javac && command -v nginx; } >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium chromium-driver default-jdk-headless nginx-light; } >/dev/null
 
 # Installed from hashed locks, once for each change of a lock.
 .venv:

@@ -560,7 +560,7 @@ def test_fossabot(sitting):
     headers = {"x-fossabot-channelid": "1", "x-fossabot-message-userlogin": "zoe"}
     draw, cards = one_liners("Fossabot")
     drawn, listed = called(sitting, draw, headers=headers), called(sitting, cards, headers=headers)
-    assert drawn.text.startswith("1 card drawn for the whole table: ")
+    assert drawn.text.startswith("1 card drawn to the discard pile: ")
     assert listed.headers["content-language"] == "fr"
     refused = called(sitting, draw.replace("TOKEN", "gone"), headers=headers)
     assert refused.status_code == 401

@@ -152,7 +152,7 @@ def test_a_secret_is_kept_from_an_observer(reader, table):
     drawn = table.ask("POST /decks/grave/draws", lang="en", character="zoe", visibility="gm")
     table.ask("POST /characters/zoe/sixd6/rolls", base=2, faces=[5, 2])
     reader.waits_for("Dice: 5 2.", "#log > :first-child")
-    assert reader.texts("#log .secret .text") == ["A roll was made in secret."] * 2
+    assert reader.texts("#log .secret .text") == ["Cards were drawn in secret.", "A roll was made in secret."]
     page = reader.run("return document.documentElement.outerHTML")
     assert drawn["cards"][0]["name"] not in page
     assert drawn["cards"][0]["effect"] not in page
