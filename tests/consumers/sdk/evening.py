@@ -4,7 +4,7 @@
 """
 
 import sys
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from emberdice_client import Emberdice, LogExpired, Patience, Refused, Table, Unreachable
 from emberdice_client.models import (
@@ -19,6 +19,7 @@ from emberdice_client.models import (
     OpenRequest,
     Qualifications,
     RedactedAnswer,
+    SheetPatch,
     SheetRequest,
     ShuffleRequest,
     SoakRequest,
@@ -27,6 +28,7 @@ from emberdice_client.models import (
     TableRollRequest,
     TableRulesRequest,
     TableWound,
+    TokenRequest,
 )
 
 
@@ -88,6 +90,32 @@ def listen(table: Table) -> None:
         print(expired)
 
 
+def come_back(service: Emberdice, session: str, token: str, player: str) -> None:
+    """To a table that is open. Two have read the same sheet: only one may change it."""
+    with service.table(session, token) as table:
+        seen = table.read_sheet("zoe").version
+        for attempt in range(2):
+            try:
+                table.mint_token(body=TokenRequest(role="chat"))
+            except Unreachable:
+                print("lost", attempt)
+        for damage in range(1, 3):
+            try:
+                print("changed", table.change_sheet("zoe", body=SheetPatch(damage=damage), if_match=seen).damage)
+            except Refused as refused:
+                print(refused.code, refused.status)
+        remember(table, table.seat(player))
+
+
+def remember(table: Table, zoe: Table) -> None:
+    """A page of the log is empty where only the game master may see what happened."""
+    for told in ([*table.history(limit=5)], [*zoe.history(limit=1)]):
+        print("history", len(told), *(event.type_ for event in told[-3:]))
+    newest = next(table.history(order="desc"))
+    print("newest", newest.type_, *(event.type_ for event in islice(table.history(newest.id, order="desc"), 3)))
+    print("after", *table.history(newest.id))
+
+
 def wait(service: Emberdice) -> None:
     """Out a second, but not an hour. A table is not opened again: its tokens would be unknown."""
     print("systems", *(system.id for system in service.systems(include=["markdown", "html"]).systems))
@@ -105,4 +133,5 @@ with Emberdice(sys.argv[1], patience=Patience(first_wait_s=0.01)) as emberdice:
     at = emberdice.open_table(OpenRequest(characters=["Zoé", "Max"], settings=TableRulesRequest(tier_size=3)))
     play(at)
     listen(at)
+    come_back(emberdice, at.id, at.opened.tokens.gm, at.opened.tokens.player)
     wait(emberdice)

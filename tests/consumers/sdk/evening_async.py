@@ -9,6 +9,7 @@ from emberdice_client.models import (
     DrawRequest,
     HealingRequest,
     OpenRequest,
+    SheetRequest,
     TablePoolRoll,
     TableRollRequest,
     TableRulesRequest,
@@ -38,6 +39,13 @@ async def main(address: str) -> None:
             await anext(table.events(after="expired"))
         except LogExpired as expired:
             print("expired", expired.last_event)
+        async with service.table(table.id, table.opened.tokens.gm) as same:
+            for _ in range(2):  # version 0: there is no sheet yet
+                try:
+                    print("put", (await same.put_sheet("zoe", body=SheetRequest(damage=3), if_match=0)).damage)
+                except Refused as refused:
+                    print(refused.code)
+            print("history", *[event.type_ async for event in same.history(limit=2)])
         print("cards left", (await zoe.read_deck("light")).draw_pile)
         print("systems", *(system.id for system in (await service.systems()).systems))
 

@@ -1,11 +1,11 @@
 """A service that asks for its operator's key is restarted under those who listen, and then goes for good."""
 
-import threading
 from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
 
+from tests.consumers.sdk.conftest import Printing
 from tests.live import END_S, Service, until
 
 KEY = "the-operators"
@@ -20,25 +20,15 @@ PRINTED = {
 }
 
 
-class Listener:
-    """A program that has opened a table, listens there, and prints what it hears."""
+class Listener(Printing):
+    """It has opened a table, listens there, and prints what it hears."""
 
     def __init__(self, name, running):
-        self.running, self.lines = running, []
         self._printed = PRINTED[name]
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.running.stdout:
-            self.lines.append(line.rstrip("\n"))
-
-    def _opened(self):
-        assert self.running.poll() is None, self.running.stderr.read()
-        return next((line.split()[1:] for line in self.lines if line.startswith("table ")), None)
+        super().__init__(running)
 
     def draws(self, address):
-        session, token = until(self._opened)
+        session, token = until(lambda: self.told("table"))
         told = {"json": {}, "headers": {"Authorization": f"Bearer {token}"}}
         assert httpx.post(f"{address}/v1/sessions/{session}/decks/light/draws", **told).is_success
 

@@ -30,6 +30,13 @@ EVENING = [
     " cards.drawn cards.drawn cards.drawn cards.drawn cards.discarded",
     "cards 10 10 10 10",
     "What followed event expired is partly forgotten. Read the table's state, then go on after event 99.",
+    "lost 0",
+    "changed 1",
+    "precondition-failed 412",
+    "history 15 token.created token.created sixd6.sheet",
+    "history 13 cards.discarded deck.shuffled sixd6.sheet",
+    "newest sixd6.sheet token.created token.created deck.shuffled",
+    "after",
     "systems sixd6 burn2d6",
     "busy True",
     "lost",
@@ -42,14 +49,17 @@ SHORT_EVENING = [
     "heard sixd6.healing",
     "heard cards.drawn",
     "expired 99",
+    "put 3",
+    "precondition-failed",
+    "history sixd6.roll sixd6.healing" + " cards.drawn" * 5 + " sixd6.sheet",
     "cards left 38",
     "systems sixd6 burn2d6",
 ]
 # Program, what it prints, steps whose answer was lost and that were answered again under their key.
 EVENINGS = [
-    ("evening.py", EVENING, 12),
-    ("evening.mts", EVENING, 12),
-    ("evening_async.py", SHORT_EVENING, 7),
+    ("evening.py", EVENING, 13),
+    ("evening.mts", EVENING, 13),
+    ("evening_async.py", SHORT_EVENING, 8),
 ]
 
 
@@ -157,16 +167,19 @@ def test_the_packages_are_ready_to_publish(sdk, programs):
 
 LINES = """
 from emberdice_client.connection import repeatable
-from emberdice_client.tables import Heard
+from emberdice_client.tables import Heard, Pages
 import httpx
 heard = Heard("1")
 assert not list(heard.events(b":\\n\\n: revoked\\n\\n:keepalive\\n\\nretry:5\\nevent\\n\\n"))
 assert not list(heard.events(b'data:{"type":"new"}\\nid:7\\n\\n'))
+pages = Pages(None, "asc", 1)
+assert not list(pages.events(httpx.Response(200, json={"events": [{"type": "new"}], "next": "7", "has_more": True})))
+assert pages.has_more and pages.asked["after"] == "7"
 print(heard.after, *(repeatable(httpx.Request("POST", "http://host" + path)) for path in
     ("/v1/sessions", "/dice/v1/sessions", "/dice/v1/sessions/a/tokens", "/dice/v1/sixd6/rolls")))
 """
 
 
-def test_what_proxies_add_is_no_event_and_a_prefix_changes_nothing(sdk):
+def test_what_proxies_and_newer_services_add_is_no_event_and_a_prefix_changes_nothing(sdk):
     said = subprocess.run([sys.executable, "-c", LINES], cwd=sdk / "python", capture_output=True, text=True, check=True)
     assert said.stdout.split() == ["7", "False", "False", "False", "True"]

@@ -15,7 +15,8 @@ import time
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import httpx
 
@@ -27,7 +28,8 @@ PASSING = frozenset({429, 502, 503, 504})
 STEPS = "/v1/sessions"
 """Wherever the service is: it may stand below a path of its host."""
 STREAM = "text/event-stream"
-TIMEOUT = httpx.Timeout(10.0, read=45.0)
+SILENCE_S = 45.0
+"""A stream that says nothing for so long is dead: the service gives a sign of life every 15 s."""
 
 
 class Refused(Exception):
@@ -63,12 +65,14 @@ class Patience:
     """How often one request is repeated, and how long a wait may be that the service asks for.
 
     `away_s` is how long `events` waits for a service that has gone, None: for ever. It asks every `longest_wait_s` at least.
+    `answer_s` is how long the service may be silent before an answer counts as lost.
     """
 
     repeats: int = 4
     first_wait_s: float = 0.25
     longest_wait_s: float = 30.0
     away_s: float | None = None
+    answer_s: float = 10.0
 
     def wait_s(self, repeats: int, asked_s: float | None) -> float | None:
         """None: it is time to give up."""
@@ -167,7 +171,7 @@ class PatientClient(httpx.Client):
                 response = super().send(request, stream=stream, **told)
             except httpx.TransportError as lost:
                 if (wait_s := attempts.wait_s(lost)) is None:
-                    raise Unreachable(f"The service does not answer: {lost or type(lost).__name__}") from lost
+                    raise Unreachable(f"The service does not answer: {str(lost) or type(lost).__name__}") from lost
             else:
                 if not response.is_success:
                     response.read()
@@ -191,7 +195,7 @@ class AsyncPatientClient(httpx.AsyncClient):
                 response = await super().send(request, stream=stream, **told)
             except httpx.TransportError as lost:
                 if (wait_s := attempts.wait_s(lost)) is None:
-                    raise Unreachable(f"The service does not answer: {lost or type(lost).__name__}") from lost
+                    raise Unreachable(f"The service does not answer: {str(lost) or type(lost).__name__}") from lost
             else:
                 if not response.is_success:
                     await response.aread()
@@ -208,12 +212,21 @@ class Line:
         self._client = AuthenticatedClient(base_url=address, token="")
 
     def _told(self) -> dict[str, Any]:
-        return {"base_url": self.address, "headers": self._headers, "timeout": TIMEOUT}
+        return {"base_url": self.address, "headers": self._headers, "timeout": self.patience.answer_s}
+
+    def _listening(self) -> httpx.Timeout:
+        return httpx.Timeout(self.patience.answer_s, read=SILENCE_S)
 
 
 def keyed(told: dict[str, Any]) -> dict[str, Any]:
     """A step gets a key of its own, so that a repetition of it changes nothing again."""
     return {**told, "idempotency_key": str(uuid.uuid4())} if told.get("idempotency_key") is UNSET else told
+
+
+def quoted(told: dict[str, Any]) -> dict[str, Any]:
+    """A version is a number in answers, and stands in quotes in If-Match."""
+    version = told.get("if_match")
+    return {**told, "if_match": f'"{version}"'} if isinstance(version, int) else told
 
 
 class Connection(Line):
@@ -223,10 +236,16 @@ class Connection(Line):
         self._client.set_httpx_client(self.http)
 
     def _ask(self, operation: Callable[..., Response[Any]], **told: Any) -> Any:
-        return operation(client=self._client, **keyed(told)).parsed
+        return operation(client=self._client, **quoted(keyed(told))).parsed
 
     def close(self) -> None:
         self.http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
 
 class AsyncConnection(Line):
@@ -236,7 +255,15 @@ class AsyncConnection(Line):
         self._client.set_async_httpx_client(self.http)
 
     async def _ask(self, operation: Callable[..., Coroutine[Any, Any, Response[Any]]], **told: Any) -> Any:
-        return (await operation(client=self._client, **keyed(told))).parsed
+        return (await operation(client=self._client, **quoted(keyed(told)))).parsed
 
     async def close(self) -> None:
         await self.http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

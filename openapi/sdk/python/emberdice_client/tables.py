@@ -4,13 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+import httpx
 
 from .api import burn2d6, service, sixd6, table
 from .connection import LOST, STEPS, STREAM, Absence, Patience
 from .contract import EVENTS, Event
-from .models import OpenedSession, OpenRequest
+from .models import EventOrder, OpenedSession, OpenRequest
 
 
 class LogExpired(Exception):
@@ -27,6 +28,12 @@ def _fields(message: bytes) -> dict[bytes, bytes]:
     """A comment has no name, and one space after the colon is no part of the value: proxies write what we do not."""
     parts = (line.partition(b":") for line in message.split(b"\n"))
     return {name: value.removeprefix(b" ") for name, _, value in parts if name}
+
+
+def _known(said: Mapping[str, Any]) -> Iterator[Event]:
+    """Nothing, where only a newer service knows the type."""
+    if known := EVENTS.get(said["type"]):
+        yield known.from_dict(said)
 
 
 class Heard:
@@ -46,14 +53,27 @@ class Heard:
         for message in messages:
             fields = _fields(message)
             if data := fields.get(b"data"):
-                yield from self._known(fields[b"id"].decode(), json.loads(data))
+                yield from self._heard(fields[b"id"].decode(), json.loads(data))
 
-    def _known(self, event: str, said: Mapping[str, Any]) -> Iterator[Event]:
+    def _heard(self, event: str, said: Mapping[str, Any]) -> Iterator[Event]:
         if said["type"] == "reset":
             raise LogExpired(self.after, said["last_event"])
         self.after = event
-        if known := EVENTS.get(said["type"]):
-            yield known.from_dict(said)
+        yield from _known(said)
+
+
+class Pages:
+    """Where a reader of the log is, a page of it at a time. A page may be empty and not be the last."""
+
+    def __init__(self, after: str | None, order: EventOrder, limit: int) -> None:
+        self.asked: dict[str, str | int] = {"order": order, "limit": limit} | ({} if after is None else {"after": after})
+        self.has_more = True
+
+    def events(self, answer: httpx.Response) -> Iterator[Event]:
+        page = answer.json()
+        self.asked["after"], self.has_more = page["next"], page["has_more"]
+        for said in page["events"]:
+            yield from _known(said)
 
 
 class Table(table.TableOperations):
@@ -63,7 +83,7 @@ class Table(table.TableOperations):
 
     def __init__(self, address: str, session: str, token: str, patience: Patience | None = None) -> None:
         super().__init__(address, patience, {"Authorization": f"Bearer {token}"})
-        self.id = session
+        self.id, self._log = session, f"{STEPS}/{session}/events"
 
     def __repr__(self) -> str:
         return f"Table({self.address!r}, {self.id!r})"
@@ -71,6 +91,16 @@ class Table(table.TableOperations):
     def seat(self, token: str) -> "Table":
         """The same table for another token, for example `table.opened.tokens.player`."""
         return Table(self.address, self.id, token, self.patience)
+
+    def history(self, after: str | None = None, *, order: EventOrder = "asc", limit: int = 100) -> Iterator[Event]:
+        """What the log has, or what followed that event; `desc`: newest first, or what was before it.
+
+        Asks for `limit` at a time. Types that only a newer service knows are passed over. Raises Refused where the log no
+        longer reaches back to that event.
+        """
+        pages = Pages(after, order, limit)
+        while pages.has_more:
+            yield from pages.events(self.http.get(self._log, params=pages.asked))
 
     def events(self, after: str | None = None) -> Iterator[Event]:
         """What happens from now, or after that event, across cut connections and restarts of the service.
@@ -82,7 +112,7 @@ class Table(table.TableOperations):
         while True:
             lost: Exception | None = None
             try:
-                with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
+                with self.http.stream("GET", self._log, headers=heard.asked(), timeout=self._listening()) as said:
                     for chunk in said.iter_bytes():
                         absence.end()
                         yield from heard.events(chunk)
@@ -98,7 +128,7 @@ class AsyncTable(table.AsyncTableOperations):
 
     def __init__(self, address: str, session: str, token: str, patience: Patience | None = None) -> None:
         super().__init__(address, patience, {"Authorization": f"Bearer {token}"})
-        self.id = session
+        self.id, self._log = session, f"{STEPS}/{session}/events"
 
     def __repr__(self) -> str:
         return f"AsyncTable({self.address!r}, {self.id!r})"
@@ -106,13 +136,22 @@ class AsyncTable(table.AsyncTableOperations):
     def seat(self, token: str) -> "AsyncTable":
         return AsyncTable(self.address, self.id, token, self.patience)
 
+    async def history(
+        self, after: str | None = None, *, order: EventOrder = "asc", limit: int = 100
+    ) -> AsyncIterator[Event]:
+        """As Table.history."""
+        pages = Pages(after, order, limit)
+        while pages.has_more:
+            for event in pages.events(await self.http.get(self._log, params=pages.asked)):
+                yield event
+
     async def events(self, after: str | None = None) -> AsyncIterator[Event]:
         """As Table.events."""
         heard, absence = Heard((await self.read_state()).last_event if after is None else after), Absence(self.patience)
         while True:
             lost: Exception | None = None
             try:
-                async with self.http.stream("GET", f"{STEPS}/{self.id}/events", headers=heard.asked()) as said:
+                async with self.http.stream("GET", self._log, headers=heard.asked(), timeout=self._listening()) as said:
                     async for chunk in said.aiter_bytes():
                         absence.end()
                         for event in heard.events(chunk):
@@ -136,13 +175,8 @@ class Emberdice(sixd6.Operations, burn2d6.Operations, service.Operations, table.
         return at
 
     def table(self, session: str, token: str) -> Table:
+        """A table that is open, by its `id`. Nothing is asked yet."""
         return Table(self.address, session, token, self.patience)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 class AsyncEmberdice(sixd6.AsyncOperations, burn2d6.AsyncOperations, service.AsyncOperations, table.AsyncOperations):
@@ -159,11 +193,3 @@ class AsyncEmberdice(sixd6.AsyncOperations, burn2d6.AsyncOperations, service.Asy
 
     def table(self, session: str, token: str) -> AsyncTable:
         return AsyncTable(self.address, session, token, self.patience)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()

@@ -30,12 +30,15 @@ type BodyOf<Op extends Operation> = operations[Op] extends { requestBody?: never
     : operations[Op] extends { requestBody?: { content: { "application/json": infer Body } } }
       ? { body?: Body }
       : unknown;
-type Aside<Op extends Operation> = { headers?: Part<Op, "header">; signal?: AbortSignal };
+/** The `version` that a change was decided on, or `*` for whatever is there. */
+type Decided<Op extends Operation> = "If-Match" extends keyof Part<Op, "header"> ? { ifMatch?: number | "*" } : unknown;
+type Aside<Op extends Operation> = { headers?: Omit<Part<Op, "header">, "If-None-Match">; signal?: AbortSignal };
 
-/** Path, query and body in one object. `format` is left out: the answer is read as JSON. */
+/** Path, query and body in one object. The answer is read as JSON, and has to be there: no `format`, no `If-None-Match`. */
 export type Asked<Op extends Operation, Bound extends string = never> = Omit<Part<Op, "path">, Bound> &
   Omit<Part<Op, "query">, "format"> &
   BodyOf<Op> &
+  Decided<Op> &
   Aside<Op>;
 type Arguments<Wanted> = Record<never, never> extends Wanted ? [asked?: Wanted] : [asked: Wanted];
 export type Methods<Op extends Operation, Bound extends string = never> = {
@@ -81,7 +84,7 @@ export class Unexpected extends Error {
 
 /**
  * How often one request is repeated, and how long a wait may be that the service asks for. `awayMs` is how long `events` waits
- * for a service that has gone. It asks every `longestWaitMs` at least.
+ * for a service that has gone. It asks every `longestWaitMs` at least. `timeoutMs` is how long one try waits for its answer.
  */
 export type Patience = { repeats: number; firstWaitMs: number; longestWaitMs: number; timeoutMs: number; awayMs: number };
 export const PATIENCE: Patience = {
@@ -107,9 +110,10 @@ export class Connection {
 
   async ask<Op extends Operation>(name: Op, asked: Record<string, unknown> = {}): Promise<Answer<Op>> {
     const { method, path, keyed } = OPERATIONS[name];
-    const { body, headers: told, signal, ...params } = asked;
+    const { body, headers: told, ifMatch, signal, ...params } = asked;
     const headers: Record<string, string> = keyed ? { "Idempotency-Key": crypto.randomUUID() } : {};
     if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (ifMatch !== undefined) headers["If-Match"] = typeof ifMatch === "number" ? `"${ifMatch}"` : String(ifMatch);
     Object.assign(headers, told);
     const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const repeatable = method === "GET" || keyed || !path.startsWith("/v1/sessions");

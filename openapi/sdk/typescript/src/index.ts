@@ -45,6 +45,19 @@ export class Table extends Connection {
   }
 
   /**
+   * What the log has, or what followed `after`; with `order: "desc"` newest first, or what was before it. Asks for `limit` at a
+   * time. Throws Refused where the log no longer reaches back to `after`.
+   */
+  async *history(asked: Asked<"listEvents", "session"> = {}): AsyncGenerator<TableEvent> {
+    let page = await this.listEvents(asked);
+    yield* page.events;
+    while (page.has_more && page.next !== null) {
+      page = await this.listEvents({ ...asked, after: page.next });
+      yield* page.events;
+    }
+  }
+
+  /**
    * What happens from now, or after that event, across cut connections and restarts of the service.
    * Throws LogExpired where the log does not reach back so far, Unreachable after `awayMs`, and Refused where the token or the
    * table is no more.
@@ -70,6 +83,7 @@ export class Emberdice extends Connection {
     return table as Table & { opened: OpenedSession };
   }
 
+  /** A table that is open, by its `id`. Nothing is asked yet. */
   table(session: string, token: string): Table {
     return new Table(this.address, session, token, this.patience);
   }
