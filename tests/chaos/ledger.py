@@ -73,7 +73,7 @@ class Ledger:
         table = await Table.open(client, characters=[f"P{n}" for n in range(players)])
         cards = [{"card": "c", "name": "Card", "copies": DECK_CARDS}]
         answer = await table.ask("PUT /decks/own", {"name": "Own", "cards": cards})
-        promised(answer.status_code == 200, answer.text)
+        promised(answer.status_code == 201, answer.text)
         return cls(table)
 
     async def events(self) -> list[dict[str, Any]]:
