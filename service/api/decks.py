@@ -29,7 +29,7 @@ from service.table.decks import (
 )
 from service.table.records import OwnCard
 from service.table.turn import EVERYTHING, Turn
-from service.words import NO_CONTROLS, Words
+from service.words import Words
 
 Cards = Annotated[tuple[CardId, ...], Meta(min_length=1, max_length=decks.MOST_CARDS)]
 
@@ -63,15 +63,12 @@ class ShuffleRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     discard: Annotated[bool, Meta(description="Shuffle the discard pile in as well.")] = False
 
 
-class CardText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    card: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}(?![\s\S])", description="Id of the text within its deck.")]
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
-    effect: Annotated[str, Meta(max_length=300, pattern=NO_CONTROLS)] = ""
-    copies: Annotated[int, Meta(ge=1, le=decks.MOST_CARDS)] = 1
+class CardText(decks.Text, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    copies: decks.Copies = 1
 
 
 class DeckRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+    name: decks.DeckName
     cards: Annotated[tuple[CardText, ...], Meta(min_length=1, max_length=decks.MOST_CARDS)]
 
 

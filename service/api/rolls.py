@@ -55,7 +55,7 @@ class TimerRequest(Keyed, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """A correction: when this care was last rolled, and what its window has healed since."""
 
     rolled_seconds_ago: Annotated[int, Meta(ge=0, le=7_200, description="In session time.")] = 0
-    healed: Annotated[int, Meta(ge=0, le=20)] = 0
+    healed: healing.Points = 0
 
 
 class RollAsked(Struct, frozen=True, kw_only=True):

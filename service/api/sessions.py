@@ -14,15 +14,15 @@ from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal, duration
 from service.api.tables import SESSION, Command, Keyed, Tables, session_id, token_of
 from service.store.steps import FIRST_LIFE_MS, Wish, seat, token_digest
-from service.systems.sixd6.healing import RollLimit, TierSize
 from service.table import clock as session_clock
 from service.table import session
 from service.table.audience import Role
 from service.table.characters import CharacterFacts, Identifier, facts_of
 from service.table.clock import ClockAction, rfc3339
-from service.table.export import TableExport, imported
-from service.table.records import Character, Head, ProvidedFaces, Reshuffle, TableSettings, Token
-from service.table.session import SessionFacts, SettingsChange, TokenFacts, TokenList
+from service.table.export import TableExport
+from service.table.imports import imported
+from service.table.records import Character, Head, TableSettings, Token
+from service.table.session import SessionFacts, SessionName, SettingsChange, TableRules, TokenFacts, TokenId, TokenList
 from service.table.state import ClockFacts, clock_facts
 from service.table.turn import Turn
 from service.words import NO_CONTROLS, Lang, Words
@@ -30,7 +30,6 @@ from service.words import NO_CONTROLS, Lang, Words
 Moment = Annotated[str, Meta(max_length=20, description="RFC 3339, UTC.")]
 Secret = Annotated[str, Meta(max_length=64, description="Shown in this answer only: the service keeps its digest.")]
 SessionId = Annotated[str, Meta(max_length=20)]
-SessionName = Annotated[str, Meta(min_length=1, max_length=100, pattern=NO_CONTROLS)]
 TokenLabel = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
 MOST_ADVANCE_S = 31_536_000
 
@@ -38,15 +37,6 @@ MOST_ADVANCE_S = 31_536_000
 class ClockState(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
-
-
-class TableRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a table decides for itself: rulings R16, A7, R14, and who may send faces thrown elsewhere."""
-
-    tier_size: TierSize | None = None
-    reshuffle: Reshuffle = Reshuffle.WHEN_EMPTY
-    roll_limit: RollLimit = RollLimit.PER_CARE
-    provided_faces: ProvidedFaces = ProvidedFaces.EVERYONE
 
 
 class ImportedTable(TableExport, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,7 +99,7 @@ class TokenRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class TokenView(Struct, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(max_length=32)]
+    id: TokenId
     role: Role
     label: TokenLabel | None
     characters: tuple[Identifier, ...] | None
@@ -117,7 +107,7 @@ class TokenView(Struct, frozen=True, kw_only=True):
 
 
 class TokenAnswer(Answer, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(max_length=32)]
+    id: TokenId
     role: Role
     label: TokenLabel | None
     characters: tuple[Identifier, ...] | None

@@ -191,11 +191,11 @@ def _refuse_impossible(sheet: BurnSheet) -> None:
 def is_possible(sheet: BurnSheet) -> bool:
     """Whether a record from elsewhere is one that a step could have written."""
     try:
-        _slots(convert(to_builtins(sheet, str_keys=True), BurnSheetProfile, str_keys=True).slots)
+        profile = convert(to_builtins(sheet, str_keys=True), BurnSheetProfile, str_keys=True)
         _refuse_impossible(sheet)
+        return _slots(profile.slots) == sheet.slots
     except (InvalidValue, ValidationError):
         return False
-    return True
 
 
 def keep(turn: Turn, character: str, sheet: BurnSheet) -> BurnSheet:

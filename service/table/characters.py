@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.table.audience import Role
-from service.table.names import nearest, slug, sought, spelt
+from service.table.names import nearest, numbered, slug, sought, spelt
 from service.table.records import Character, CharacterKind, Counts, Marks, Token
 from service.table.turn import ID, Turn
 from service.words import folded
@@ -220,7 +220,7 @@ def free_id(turn: Turn, name: str, everybody: Mapping[str, Character]) -> str:
         return wanted
     counts: Counts = turn.get("counts")
     number = counts.next_character
-    while f"{wanted[:58]}-{number}" in everybody:
+    while numbered(wanted, number) in everybody:
         number += 1
     turn.put("counts", replace(counts, next_character=number + 1))
-    return f"{wanted[:58]}-{number}"
+    return numbered(wanted, number)

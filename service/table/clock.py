@@ -11,8 +11,8 @@ from service.errors import InvalidValue
 from service.systems.sixd6.healing import MOST_MS
 from service.table.records import Clock
 
-MOST_ELAPSED_MS = MOST_MS // 2
-"""How far a clock can be moved by hand: real time alone never fills the rest."""
+MOST_ADVANCED_MS = MOST_MS // 10
+"""Session time up to which the clock is moved by hand: three centuries. By itself it may run on."""
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -39,10 +39,11 @@ def elapsed_ms(clock: Clock, now_ms: int) -> int:
 
 
 def moved(clock: Clock, action: ClockAction, advance_ms: int, now_ms: int) -> Clock:
-    """Pausing a paused clock and resuming a running one change nothing. Raises InvalidValue beyond MOST_ELAPSED_MS."""
+    """Pausing a paused clock and resuming a running one change nothing. Raises InvalidValue beyond MOST_ADVANCED_MS."""
     if action is ClockAction.ADVANCE:
-        if elapsed_ms(clock, now_ms) + advance_ms > MOST_ELAPSED_MS:
-            raise InvalidValue("seconds", "clock_too_far")
+        left_ms = max(0, MOST_ADVANCED_MS - elapsed_ms(clock, now_ms))
+        if advance_ms > left_ms:
+            raise InvalidValue("seconds", "too_high", most=left_ms // 1_000)
         return replace(clock, elapsed_ms=clock.elapsed_ms + advance_ms)
     if action is ClockAction.PAUSE:
         return Clock(elapsed_ms(clock, now_ms))

@@ -1,6 +1,8 @@
 """A7: decks at a table. Cards are drawn without replacement, and each is always in exactly one place."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import accumulate
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
 from service.table.records import Counts, Deck, Marks, OwnCard, Reshuffle, Secret
 from service.table.turn import Turn
+from service.words import NO_CONTROLS
 
 MOST_DECKS = 20
 MOST_CARDS = 500
@@ -28,6 +31,16 @@ TABLE = ""
 DeckId = Annotated[str, Meta(max_length=64)]
 CardId = Annotated[str, Meta(min_length=1, max_length=80, description="One card of the table: its deck and its number.")]
 Count = Annotated[int, Meta(ge=0, le=MOST_CARDS)]
+DeckName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+Copies = Annotated[int, Meta(ge=1, le=MOST_CARDS)]
+
+
+class Text(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What stands on cards of an own deck."""
+
+    card: Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,64}(?![\s\S])", description="Id of the text within its deck.")]
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+    effect: Annotated[str, Meta(max_length=300, pattern=NO_CONTROLS)] = ""
 
 
 class DrawFrom(StrEnum):
@@ -464,7 +477,6 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
     turn.put("counts", replace(counts, next_card=counts.next_card + sum(copies)))
     turn.put(f"t:{identifier}", tuple(text for text, _ in own.cards))
     turn.put(f"d:{identifier}", fresh(counts.next_card, sum(copies), turn.dice, name=own.name, copies=copies))
-    refuse_too_much_text(turn)
     seen = view(turn, identifier)
     facts = DeckPut(**asdict(seen), created=created, event=turn.next_event)
     turn.tell("deck.put", seen)
@@ -472,20 +484,32 @@ def put_own(turn: Turn, identifier: str, own: OwnDeck) -> DeckPut:
 
 
 def _refuse_too_many(turn: Turn, identifier: str, own: OwnDeck, cards: int) -> None:
-    ids = [text.card for text, _ in own.cards]
-    repeated = next((card for card in ids if ids.count(card) > 1), None)
-    if repeated:
-        raise InvalidValue("cards", "repeated_card", card=repeated)
+    texts = tuple(text for text, _ in own.cards)
+    refuse_repeated(texts)
     if cards > MOST_CARDS:
         raise QuotaExceeded("cards", MOST_CARDS)
     if turn.get(f"d:{identifier}") is None and len(turn.fields("d:")) >= MOST_DECKS:
         raise QuotaExceeded("decks", MOST_DECKS)
+    refuse_long((texts, *(of_deck for deck, of_deck in texts_of(turn).items() if deck != identifier)))
 
 
-def refuse_too_much_text(turn: Turn) -> None:
-    """Of all own decks together. Raises QuotaExceeded."""
-    texts = [text for name in turn.fields("d:") for text in turn.get(f"t:{name[2:]}") or ()]
-    if sum(len(part.encode()) for text in texts for part in (text.card, text.name, text.effect)) > MOST_TEXT_BYTES:
+def refuse_repeated(texts: Sequence[OwnCard]) -> None:
+    """Raises InvalidValue for two texts of a deck that have one id."""
+    ids = [text.card for text in texts]
+    repeated = next((card for card, times in Counter(ids).items() if times > 1), None)
+    if repeated:
+        raise InvalidValue("cards", "repeated_card", card=repeated)
+
+
+def texts_of(turn: Turn) -> dict[str, tuple[OwnCard, ...]]:
+    """The texts of the table's own decks."""
+    return {name[2:]: turn.get(f"t:{name[2:]}") or () for name in turn.fields("d:")}
+
+
+def refuse_long(texts: Iterable[Iterable[OwnCard]]) -> None:
+    """Raises QuotaExceeded for the texts of a table's own decks, where they are too long together."""
+    parts = (part for each in texts for text in each for part in (text.card, text.name, text.effect))
+    if sum(len(part.encode()) for part in parts) > MOST_TEXT_BYTES:
         raise QuotaExceeded("card_text_bytes", MOST_TEXT_BYTES)
 
 

@@ -64,6 +64,13 @@ class HealingStatusFacts(Struct, frozen=True, kw_only=True):
     event: str | None = None
 
 
+def is_ahead(character: Character, elapsed_ms: int) -> bool:
+    """Whether it was healed at a time that is still to come."""
+    timers = character.timers
+    times = (*timers.rolled_ms.values(), *(window.opened_ms for window in timers.windows.values()))
+    return max(times, default=0) > elapsed_ms
+
+
 class Asked(Struct, frozen=True, kw_only=True):
     """A healing roll as it is asked for at a table, apart from its dice."""
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from service.dice import Dice, FacesSource, GivenFaces
+from service.dice import Dice, FacesMismatch, FacesSource, GivenFaces
 from service.errors import HitAlreadyResolved, InvalidValue, NotThere, QuotaExceeded
 from service.systems.sixd6.character import SOAK_POOLS
 from service.systems.sixd6.damage import Composure, Grit, Hit, Protection, Threat, Wound, resolve_hit
@@ -301,7 +301,7 @@ def _keep(turn: Turn, hit: str, pending: PendingHit | None, character: str) -> N
     over = [name for name in hits if turn.get(name).resolved]
     if f"p:{hit}" not in hits and len(hits) >= MOST_PENDING:
         if not over:
-            raise QuotaExceeded("pending_hits", MOST_PENDING)
+            raise QuotaExceeded("hits", MOST_PENDING)
         turn.put(over[0], None)
     turn.put(f"p:{hit}", pending)
 
@@ -332,9 +332,25 @@ def _sees(turn: Turn, pending: PendingHit) -> bool:
     return sees(pending.visibility, role=turn.token.role, is_roller=turn.token.id == pending.roller)
 
 
+def is_possible(pending: PendingHit) -> bool:
+    """Whether a record from elsewhere is one that a step could have written: there is something left to choose."""
+    faces = GivenFaces(pending.faces)
+    try:
+        wound = resolve_hit(_again(pending), faces)
+        faces.finish()
+    except FacesMismatch:
+        return False
+    if pending.soak is None:
+        return wound.damage > 0
+    return wound.conversions_possible > 0 and wound.trauma == 0
+
+
+def _again(pending: PendingHit) -> Hit:
+    return Hit(die=pending.die, protections=frozenset(pending.protections), soak=pending.soak)
+
+
 def _facts(turn: Turn, hit: str, pending: PendingHit) -> PendingFacts:
-    again = Hit(die=pending.die, protections=frozenset(pending.protections), soak=pending.soak)
-    wound = resolve_hit(again, GivenFaces(pending.faces))
+    wound = resolve_hit(_again(pending), GivenFaces(pending.faces))
     return PendingFacts(
         hit=hit,
         character=pending.character,

@@ -58,6 +58,11 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MOST_CHARACTERS].strip("-")
 
 
+def numbered(wanted: str, number: int) -> str:
+    """The id with a number behind it, cut so that it stays an id."""
+    return f"{wanted[: min(58, MOST_CHARACTERS - 1 - len(str(number)))]}-{number}"
+
+
 MOST_NEAREST = 3
 
 

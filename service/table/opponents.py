@@ -16,7 +16,7 @@ from service.systems.burn2d6.opponents import (
     burn_opponent,
 )
 from service.table.characters import GivenName, Identifier
-from service.table.names import nearest, no_id, slug, sought, spelt
+from service.table.names import nearest, no_id, numbered, slug, sought, spelt
 from service.table.records import Opponent
 from service.table.turn import ID, Turn
 
@@ -190,5 +190,5 @@ def _free_name(name: str, others: Iterable[Opponent]) -> str:
 def _free_id(name: str, there: Mapping[str, Opponent]) -> str:
     """From the name, where it can be said in ASCII, with the first number that makes it one that nobody has."""
     wanted = slug(name) or "opponent"
-    numbered = (f"{wanted[:58]}-{number}" for number in range(2, MOST_OPPONENTS + 2))
-    return next(each for each in (wanted, *numbered) if each not in there)
+    others = (numbered(wanted, number) for number in range(2, MOST_OPPONENTS + 2))
+    return next(each for each in (wanted, *others) if each not in there)

@@ -11,23 +11,33 @@ from service.errors import InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.systems.sixd6.healing import RollLimit, TierSize
 from service.table import characters, clock, decks
 from service.table.audience import Role
-from service.table.names import slug
+from service.table.names import numbered, slug
 from service.table.records import Character, Counts, Head, Marks, ProvidedFaces, Reshuffle, TableSettings, Token
 from service.table.turn import Turn
-from service.words import Lang
+from service.words import NO_CONTROLS, Lang
 
 MOST_TOKENS = 50
 
-SessionName = Annotated[str, Meta(min_length=1, max_length=100)]
+SessionName = Annotated[str, Meta(min_length=1, max_length=100, pattern=NO_CONTROLS)]
+TokenId = Annotated[str, Meta(max_length=32)]
 Names = Annotated[tuple[characters.GivenName, ...], Meta(max_length=characters.MOST_CHARACTERS)]
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    name: SessionName | None
+    name: Annotated[str, Meta(min_length=1, max_length=100)] | None
     lang: Lang
     settings: TableSettings
     created_ms: int
     event: str | None = None
+
+
+class TableRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a table decides for itself: rulings R16, A7, R14, and who may send faces thrown elsewhere."""
+
+    tier_size: TierSize | None = None
+    reshuffle: Reshuffle = Reshuffle.WHEN_EMPTY
+    roll_limit: RollLimit = RollLimit.PER_CARE
+    provided_faces: ProvidedFaces = ProvidedFaces.EVERYONE
 
 
 class SettingsChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +50,7 @@ class SettingsChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TokenFacts(Struct, frozen=True, kw_only=True):
-    id: Annotated[str, Meta(max_length=32)]
+    id: TokenId
     role: Role
     label: Annotated[str, Meta(max_length=64)] | None
     characters: tuple[characters.Identifier, ...] | None
@@ -63,7 +73,7 @@ def opened(head: Head, names: tuple[str, ...], *, running: bool, chance: Chance)
             raise InvalidValue(f"characters[{at}]", wrong.problem, **wrong.data) from None
         identifier = slug(kept) or "character"
         while identifier in seated or identifier == "character":
-            identifier = f"{identifier[:58]}-{counts.next_character}"
+            identifier = numbered(identifier, counts.next_character)
             counts = replace(counts, next_character=counts.next_character + 1)
         seated[identifier] = Character(name=kept)
     return {

@@ -6,20 +6,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from service.errors import CannotUndo, NotAllowed, QuotaExceeded
-from service.table import characters, decks, hits, opponents, session
+from service.errors import CannotUndo, NotAllowed
+from service.table import decks, healing, quotas
 from service.table.audience import Role
 from service.table.names import sought
 from service.table.records import Marks
 from service.table.turn import Turn, type_of
-
-QUOTAS = {
-    "c:": ("characters", characters.MOST_CHARACTERS),
-    "o:": ("opponents", opponents.MOST_OPPONENTS),
-    "d:": ("decks", decks.MOST_DECKS),
-    "k:": ("tokens", session.MOST_TOKENS),
-    "p:": ("pending_hits", hits.MOST_PENDING),
-}
 
 
 class TakenBack(Struct, frozen=True, kw_only=True):
@@ -44,11 +36,12 @@ class Step(Struct, frozen=True):
 
 
 def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> TakenBack:
-    """Raises CannotUndo, naming the later steps that touched the same things; QuotaExceeded; Moved where the log is not
-    the newest."""
+    """Raises CannotUndo, naming the later steps that touched the same things; Moved where the log is not the newest;
+    QuotaExceeded."""
     turn.allow()
     if turn.version - 1 != read_up_to:
         raise Moved
+    returning = [field for field, raw in step.before.items() if raw is not None and turn.get(field) is None]
     for field, raw in step.before.items():
         turn.put(field, None if raw is None else msgspec.json.decode(raw, type=type_of(field)))
     touched = step.before.keys() | _contradictions(turn)
@@ -56,15 +49,19 @@ def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Take
     if in_the_way:
         already = any(each.undoes == step.id for each in later if each.id in in_the_way)
         raise CannotUndo(step.id, in_the_way, already=already)
-    for prefix, (what, most) in QUOTAS.items():
-        if len(turn.fields(prefix)) > most:
-            raise QuotaExceeded(what, most)
-    decks.refuse_too_much_text(turn)
     if not any(turn.get(field).role is Role.GM for field in turn.fields("k:")):
         raise NotAllowed("last_gm")
+    _refuse_more(turn, returning)
     facts = TakenBack(undone=step.id, type=step.type, event=turn.next_event)
     turn.tell("undo", facts)
     return facts
+
+
+def _refuse_more(turn: Turn, returning: Sequence[str]) -> None:
+    """Raises QuotaExceeded where others have taken the room of what comes back."""
+    quotas.refuse_more({kind: len(turn.fields(kind)) for kind in {field[:2] for field in returning}})
+    if any(field.startswith("t:") and text for field, text in turn.changes.items()):
+        decks.refuse_long(decks.texts_of(turn).values())
 
 
 def standing(later: Sequence[Step]) -> Iterable[Step]:
@@ -112,8 +109,4 @@ def _doubles(turn: Turn) -> set[str]:
 
 def _ahead(turn: Turn) -> set[str]:
     """Characters who were healed at a time that is still to come."""
-    return {
-        f"c:{who}"
-        for who, each in turn.characters().items()
-        if max(each.timers.rolled_ms.values(), default=0) > turn.elapsed_ms
-    }
+    return {f"c:{who}" for who, each in turn.characters().items() if healing.is_ahead(each, turn.elapsed_ms)}

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.errors import InvalidValue
 from service.systems.sixd6.healing import Care
 from service.table import healing
-from service.table.clock import ClockAction, Moment, elapsed_ms, moment, moved, started
+from service.table.clock import MOST_ADVANCED_MS, ClockAction, Moment, elapsed_ms, moment, moved, started
 from service.table.healing import Asked
 from service.table.records import Clock
 from tests.table.played import Table, fallen
@@ -52,6 +53,16 @@ def test_what_changes_nothing_leaves_the_same_clock():
     paused, running = Clock(7), Clock(7, since_ms=100)
     assert moved(paused, PAUSE, 0, 200) == paused
     assert moved(running, RESUME, 0, 200) == running
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_the_clock_is_moved_by_hand_as_far_as_it_can_be_read(running):
+    clock, now_ms = played(running, [(3_000, ADVANCE, MOST_ADVANCED_MS - 10_000)])
+    left_ms = 10_000 - (3_000 if running else 0)
+    with pytest.raises(InvalidValue) as refusal:
+        moved(clock, ADVANCE, left_ms + 1, now_ms)
+    assert (refusal.value.field, refusal.value.data) == ("seconds", {"most": left_ms // 1_000})
+    assert elapsed_ms(moved(clock, ADVANCE, left_ms, now_ms), now_ms + HOUR_MS) >= MOST_ADVANCED_MS  # and may run on
 
 
 ACTIONS = st.lists(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.errors import InvalidValue, NotAllowed
 from service.systems.sixd6.damage import Threat
 from service.systems.sixd6.healing import Care
-from service.table import decks, export, healing, hits, sheets, state
+from service.table import decks, export, healing, hits, imports, sheets, state
 from service.table.clock import ClockAction
 from service.table.export import TableExport
 from service.table.hits import HitWait, Struck
@@ -31,7 +31,7 @@ def sent(told):
 def again(table, now_ms):
     """A table that was opened from another's export."""
     other = Table(now_ms=now_ms)
-    records = export.imported(sent(table.play(export.export)), now_ms)
+    records = imports.imported(sent(table.play(export.export)), now_ms)
     other.remember({field: msgspec.json.encode(record) for field, record in {**records, "k:gm": GM}.items()})
     return other
 
@@ -240,7 +240,7 @@ IMPOSSIBLE = [
 def test_what_is_not_whole_is_refused_by_the_records_name(told, tamper, at):
     tamper(told["records"])
     with pytest.raises(InvalidValue) as refusal:
-        export.imported(msgspec.convert(told, TableExport), 0)
+        imports.imported(msgspec.convert(told, TableExport), 0)
     assert refusal.value.field == f"import.records.{at}"
 
 
@@ -248,17 +248,17 @@ def test_what_is_not_whole_is_refused_by_the_records_name(told, tamper, at):
 def test_a_table_that_cannot_be_is_refused(told, tamper):
     tamper(told["records"])
     with pytest.raises(InvalidValue) as refusal:
-        export.imported(msgspec.convert(told, TableExport), 0)
+        imports.imported(msgspec.convert(told, TableExport), 0)
     assert refusal.value.field.startswith("import.records")
 
 
 def test_what_was_not_tampered_with_is_taken(told):
-    assert {*export.imported(msgspec.convert(told, TableExport), 0)} == {*told["records"]}
+    assert {*imports.imported(msgspec.convert(told, TableExport), 0)} == {*told["records"]}
 
 
 def test_a_newer_format_is_refused(told):
     with pytest.raises(InvalidValue) as refusal:
-        export.imported(msgspec.convert({**told, "format": FORMAT + 1}, TableExport), 0)
+        imports.imported(msgspec.convert({**told, "format": FORMAT + 1}, TableExport), 0)
     assert (refusal.value.field, refusal.value.problem) == ("import.format", "too_high")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidValue
-from service.table.names import nearest, no_id, slug, sought, spelt
+from service.table.names import nearest, no_id, numbered, slug, sought, spelt
 
 ACUTE, TILDE, CIRCLE = "\u0301", "\u0303", "\u20dd"
 ZWJ, ZWSP, JOINER = "\u200d", "\u200b", "\u034f"
@@ -160,6 +160,21 @@ SLUGS = [
 @pytest.mark.parametrize(("name", "expected"), SLUGS)
 def test_ids_are_made_of_what_can_be_said_in_ascii(name, expected):
     assert slug(name) == expected
+
+
+NUMBERED = [
+    # id, number, id with the number
+    ("zoe", 1, "zoe-1"),
+    ("a" * 64, 8, "a" * 58 + "-8"),
+    ("a" * 64, 99_999, "a" * 58 + "-99999"),
+    ("a" * 64, 10**14, "a" * 48 + "-" + str(10**14)),
+]
+
+
+@pytest.mark.parametrize(("wanted", "number", "expected"), NUMBERED)
+def test_a_number_behind_an_id_leaves_it_one(wanted, number, expected):
+    assert numbered(wanted, number) == expected
+    assert len(expected) <= 64
 
 
 NEAREST = [

@@ -157,7 +157,7 @@ PARTS = {
         "break_down", "patch", "reverse_role", "degrade_authority",
     },
     characters: {"known", "free_id"},
-    decks: {"seen_by", "dealt", "deal", "allow_for_holder", "find", "forget", "refuse_too_much_text"},
+    decks: {"seen_by", "dealt", "deal", "allow_for_holder", "find", "forget", "texts_of"},
     hits: {"choices"},
     opponents: {"everybody", "known", "find", "take"},
     rolls: {"thrown", "told", "cards_for", "present", "members", "about"},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from service.api.log import KINDS
 from service.dice import Chance
-from service.errors import CannotUndo, GameError, NotAllowed
+from service.errors import CannotUndo, GameError, NotAllowed, QuotaExceeded
 from service.systems.burn2d6.action import Stat
 from service.systems.burn2d6.damage import BurnableStat
 from service.systems.sixd6.character import Aptitude, Qualification
@@ -24,6 +24,7 @@ from service.table import (
     export,
     healing,
     hits,
+    imports,
     opponents,
     rolls,
     scene,
@@ -42,7 +43,7 @@ from service.table.decks import TABLE
 from service.table.hits import HitWait, Soaked, Struck
 from service.table.names import sought
 from service.table.opponents import OpponentProfile
-from service.table.records import Token
+from service.table.records import OwnCard, Token
 from service.table.rolls import Cast, PoolAsked
 from service.table.session import SettingsChange
 from service.table.sheets import Adjustment, SheetChange
@@ -304,6 +305,56 @@ def test_steps_that_have_built_on_it_are_named(first, then, later):
     assert table.raw == before
 
 
+def filled(table):
+    """As many as there may be, of everything that an undo can bring back."""
+    for n in range(characters.MOST_CHARACTERS - len(table.play(characters.listed, None).characters)):
+        table.play(characters.add, Profile(name=f"C{n}"), None)
+    for n in range(opponents.MOST_OPPONENTS - len(table.play(opponents.listed).opponents)):
+        table.play(opponents.add, OpponentProfile(name=f"O{n}", burn_max=1), None)
+    for n in range(decks.MOST_DECKS - len(table.play(decks.listed).decks)):
+        table.own(f"own-{n}", a=1)
+    for n in range(session.MOST_TOKENS - len(table.play(session.tokens).tokens)):
+        table.play(session.mint, f"s{n}", Token(id=f"n{n}", role=Role.CHAT, created_ms=0))
+
+
+TOO_MANY = [
+    # what is taken back, of what there are too many then
+    (lambda t: t.play(characters.delete, "max"), "characters"),
+    (STEPS["opponent.deleted"], "opponents"),
+    (STEPS["deck.deleted"], "decks"),
+    (STEPS["token.deleted"], "tokens"),
+]
+
+
+@pytest.mark.parametrize(("first", "what"), TOO_MANY)
+def test_nothing_comes_back_where_its_room_is_taken(first, what):
+    table = BEGUN.copy()
+    first(table)
+    gone = table.log[-1].id
+    filled(table)
+    before = dict(table.raw)
+    with pytest.raises(QuotaExceeded) as refusal:
+        table.undo(gone)
+    assert refusal.value.what == what
+    assert table.raw == before
+    assert imports.imported(table.play(export.export), table.now_ms)
+
+
+def test_no_texts_come_back_where_their_room_is_taken():
+    def own(name, number):
+        texts = ((OwnCard(card=f"{n}", name="x", effect="🎲" * 300), 1) for n in range(number))
+        table.play(decks.put_own, name, decks.OwnDeck(name=name, cards=tuple(texts)))
+
+    table = BEGUN.copy()
+    own("mine", 100)
+    table.own("mine", a=1)
+    replaced = table.log[-1].id
+    own("yours", 150)
+    with pytest.raises(QuotaExceeded) as refusal:
+        table.undo(replaced)
+    assert refusal.value.what == "card_text_bytes"
+
+
 def test_the_last_gm_token_stays():
     table = BEGUN.copy()
     second = Token(id="gm2", role=Role.GM, created_ms=1)
@@ -472,7 +523,7 @@ def test_whatever_is_played_and_undone_the_table_is_one_that_can_be(data, names,
         assert len(names) == len({*names})
     assert {*table.get("scene").suspects, *table.get("scene").chosen.values()} <= there
     assert table.play(state.state).characters
-    assert export.imported(table.play(export.export), table.now_ms)
+    assert imports.imported(table.play(export.export), table.now_ms)
 
 
 def play(table, names, draw, random):
