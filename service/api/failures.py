@@ -47,7 +47,8 @@ class Failures:
     def refused(self, request: Request[Any, Any, Any], refusal: Refusal) -> Reply:
         operation = getattr(request.scope.get("route_handler"), "opt", {}).get("operation")
         shown = presentation.lenient(request, text=bool(operation and operation.text_by_default))
-        lang = shown.lang or refusal.lang or Lang.EN
+        of_table: Any = request.scope.get("table_lang")
+        lang = shown.lang or refusal.lang or of_table or Lang.EN
         words = (operation.words if operation else self._words)[lang]
         problem = problem_of(refusal, words, request.scope["path"], self._prefix)
         headers = {

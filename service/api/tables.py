@@ -18,7 +18,7 @@ from service.api.problems import Refusal, refusal_of
 from service.errors import GameError, NotAllowed, Unauthorized
 from service.store.connection import StoreUnavailable
 from service.store.limits import Limits, TooManyRequests
-from service.store.steps import Done, Store, Wish, seat
+from service.store.steps import Busy, Done, Store, Wish, seat
 from service.systems.sixd6 import complications
 from service.table.audience import Role, Visibility, sees
 from service.table.decks import DealtCard
@@ -280,6 +280,9 @@ class Tables:
             await self.limits.used(session, done.now_ms + self.store.life_ms)
             return done
         except Unauthorized:
+            raise
+        except (Busy, StoreUnavailable, TooManyRequests):
+            call.request.scope["table_lang"] = self.store.language(session)  # type: ignore[typeddict-unknown-key]
             raise
         except GameError as error:
             refusal = placed(refusal_of(error, call.place), call)

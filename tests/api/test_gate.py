@@ -131,6 +131,14 @@ async def test_a_session_may_be_used_so_often_in_a_second(redis_url, redis, aske
             assert 43 - (await in_time(table, *LOOK)).json()["draw_pile"] == statuses.count(200)
 
 
+async def test_a_limit_speaks_the_table_s_language(redis_url):
+    async with in_process(redis_url, token_steps_per_second=1) as client:
+        table = await Table.open(client, lang="fr")
+        answers = await asyncio.gather(*(table.ask(*LOOK, by="player") for _ in range(12)))
+        refused = [each for each in answers if each.status_code == 429]
+        assert {(each.json()["lang"], each.headers["Content-Language"]) for each in refused} == {("fr", "fr")}
+
+
 async def in_time(table, line, body):
     """As a caller does who is told to wait."""
     while (answer := await table.ask(line, body)).status_code == 429:  # noqa: ASYNC110  it waits for a second of Redis
