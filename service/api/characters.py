@@ -57,6 +57,8 @@ def _say(key: str) -> Any:
 
 
 def say_put(facts: CharacterFacts, words: Words) -> str:
+    if facts.event is None:
+        return words("table.unchanged")
     return words("table.character_added" if facts.created else "table.character_put", name=facts.name)
 
 

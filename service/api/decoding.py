@@ -72,10 +72,11 @@ def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
     match info, value:
         case inspect.Metadata(type=inner), _:
             return _repeats(value, inner, at)
-        case inspect.StructType() | inspect.DictType(), dict():
+        case inspect.StructType() | inspect.DictType() | inspect.AnyType(), dict():
             inside = [_repeats(value[name], kind, f"{at}.{name}") for name, kind in _typed(value, info)]
             return _keys_twice(value, at) + [found for each in inside for found in each]
-        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item), list():
+        case inspect.ListType() | inspect.VarTupleType() | inspect.AnyType(), list():
+            item = getattr(info, "item_type", info)
             return [found for n, each in enumerate(value) for found in _repeats(each, item, f"{at}[{n}]")]
         case inspect.UnionType(types=types), _:
             return next((found for each in types if (found := _repeats(value, each, at))), [])
@@ -87,10 +88,10 @@ def _repeats(value: Any, info: inspect.Type, at: str) -> list[Found]:
             return []
 
 
-def _typed(value: dict[str, Any], info: inspect.StructType | inspect.DictType) -> list[tuple[str, inspect.Type]]:
-    """The names of an object whose types are known."""
-    if isinstance(info, inspect.DictType):
-        return [(name, info.value_type) for name in value]
+def _typed(value: dict[str, Any], info: inspect.Type) -> list[tuple[str, inspect.Type]]:
+    """The names of an object whose types are known. What may be anything holds what may be anything."""
+    if not isinstance(info, inspect.StructType):
+        return [(name, getattr(info, "value_type", info)) for name in value]
     return [(each.encode_name, each.type) for each in info.fields if each.encode_name in value]
 
 
@@ -207,7 +208,7 @@ def _holds_dict(info: inspect.Type) -> bool:
 
 def _wrong(value: Any, type_: Any, at: str) -> list[Found]:
     try:
-        msgspec.convert(value, type_)
+        msgspec.convert(value, type_, str_keys=True)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         inside = place.removeprefix("key` in `").removeprefix("$").rstrip("`")
@@ -216,7 +217,7 @@ def _wrong(value: Any, type_: Any, at: str) -> list[Found]:
             problem, data = "unknown", {**data, "known": ", ".join(known)}
         if problem in ("missing", "stray", "unknown"):
             inside = f"{inside}.{str(data.pop('member'))[:100]}"
-        if problem == "choice" and (choices := _choices(type_)):
+        if problem == "choice" and (choices := _members(_at(inspect.type_info(type_), value, inside)) or _choices(type_)):
             problem, data = "choices", {"choices": ", ".join(choices)}
         return [(at + inside, problem, data)]
     return []
@@ -228,13 +229,18 @@ STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 def _known_at(info: inspect.Type, value: Any, inside: str) -> list[str]:
     """Members of the object that stands `inside` the value; none where that cannot be told."""
-    for name, item in STEP.findall(inside):
-        info, value = _stepped(_met(info, value), value, name or item)
-    info = _met(info, value)
+    info = _at(info, value, inside)
     if not isinstance(info, inspect.StructType):
         return []
     tag = [info.tag_field] if info.tag_field else []
     return [*tag, *(each.encode_name for each in info.fields)]
+
+
+def _at(info: inspect.Type, value: Any, inside: str) -> inspect.Type:
+    """The type of what stands `inside` the value."""
+    for name, item in STEP.findall(inside):
+        info, value = _stepped(_met(info, value), value, name or item)
+    return _met(info, value)
 
 
 def _stepped(info: inspect.Type, value: Any, step: str) -> tuple[inspect.Type, Any]:

@@ -12,7 +12,7 @@ from service.api import presentation
 from service.api.answers import without_tokens
 from service.api.operation import MEDIA_TYPES, PROBLEM, Reply, encoder, reply, within
 from service.api.presentation import Format
-from service.api.problems import Refusal, problem_of, refusal_of
+from service.api.problems import Refusal, problem_of, refusal_of, said_of
 from service.errors import GameError
 from service.render import targets
 from service.store.connection import StoreUnavailable
@@ -59,6 +59,8 @@ class Failures:
         }
         status = 200 if shown.soft_errors else refusal.status
         text = within(problem.text, shown)
+        if text != problem.text and problem.errors:  # the cause before all else
+            text = within(said_of(problem.errors, words), shown)
         if shown.format is not Format.JSON:
             bounds = (shown.max, shown.max_bytes)
             said = targets.fitting(text, *bounds, targets.markdown) if shown.format is Format.MARKDOWN else text

@@ -1,7 +1,7 @@
 """RFC 9457: what can go wrong, the status of each, and how an error becomes an answer. Messages have the wording."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct, field
@@ -306,6 +306,14 @@ FAULTS_SAID = 3
 """All of them stand in `errors`."""
 
 
+def said_of(faults: Sequence[Fault], words: Words) -> str:
+    """The first of them, and how many more there are."""
+    told = [f"{each.at}{words('say.colon')}{each.problem}" for each in faults[:FAULTS_SAID]]
+    if len(faults) > FAULTS_SAID:
+        told.append(words.count("say.more", len(faults) - FAULTS_SAID))
+    return words("say.semicolon").join(told)
+
+
 def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     """The answer for a refusal: its detail is a sentence of its own, followed by the first faults."""
     faults = [
@@ -314,10 +322,7 @@ def problem_of(refusal: Refusal, words: Words, path: str, prefix: str) -> Any:
     ]
     data = {n: words.label(v.kind, v.id) if isinstance(v, Label) else v for n, v in refusal.said.items()}
     detail = harmless(words(f"problem.{refusal.detail}.detail", **data))
-    told = [f"{each.at}{words('say.colon')}{each.problem}" for each in faults[:FAULTS_SAID]]
-    if len(refusal.faults) > FAULTS_SAID:
-        told.append(words.count("say.more", len(refusal.faults) - FAULTS_SAID))
-    said = " ".join((detail, words("say.semicolon").join(told))).rstrip()[:2_000]
+    said = f"{detail} {said_of(faults, words)}".rstrip()[:2_000]
     return KINDS[refusal.code](
         type=f"{prefix}/problems/{refusal.code}",
         title=words(f"problem.{refusal.code}.title"),

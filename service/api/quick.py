@@ -10,7 +10,7 @@ from service.api import rolls as roll_api
 from service.api import sheets as sheet_api
 from service.api.answers import Answer, Label
 from service.api.problems import Refusal
-from service.api.tables import Command, IdempotencyKey, card_names
+from service.api.tables import Command, IdempotencyKey, card_names, shown_card
 from service.errors import InvalidValue, NotAllowed
 from service.systems.sixd6 import SoakKind
 from service.systems.sixd6.character import Aptitude, Qualification
@@ -24,7 +24,7 @@ from service.table.healing import HealingRoll, HealingStatusFacts
 from service.table.hits import Soaked, Struck, TableWound
 from service.table.rolls import Cast, PoolAsked, TablePoolRoll
 from service.table.turn import EVERYTHING, Turn
-from service.words import Words
+from service.words import Lang, Words, folded
 
 ROOT = "/v1/quick/{session:str}"
 
@@ -93,10 +93,13 @@ class QuickDraw(QuickQuery, frozen=True, kw_only=True):
 
 
 class QuickDiscard(QuickQuery, frozen=True, kw_only=True):
-    """Cards by their ids, or all of a character's."""
+    """Cards, or all of a character's."""
 
     character: Who | None = None
-    cards: Annotated[list[decks.CardId], Meta(max_length=50)] | None = None
+    cards: (
+        Annotated[list[decks.CardId], Meta(max_length=50, description="By their names, in any language, or by their ids.")]
+        | None
+    ) = None
 
 
 class QuickLook(QuickQuery, frozen=True, kw_only=True):
@@ -185,12 +188,19 @@ def _draw(spoken: Callable[[str, str], str | None]) -> Callable[[Turn, Mapping[s
     return draw
 
 
+def _by_name(turn: Turn) -> dict[str, str]:
+    """The active cards by all that they are called; of several of one name the one that was drawn first."""
+    called = [(card.id, shown_card(card, lang)) for card in decks.shown_cards(turn) for lang in Lang]
+    return {folded(name): card for card, shown in reversed(called) for name in (shown.name, shown.card)}
+
+
 def _discard(turn: Turn, path: Mapping[str, str], asked: QuickDiscard) -> decks.Discarded:
     _chat_only(turn)
     if (asked.cards is None) == (asked.character is None):
         raise Refusal("invalid-request", faults=(("query", "one_of", {"members": "cards, character"}),))
     if asked.cards is not None:
-        return decks.discard_cards(turn, tuple(asked.cards))
+        named = _by_name(turn)
+        return decks.discard_cards(turn, tuple(named.get(folded(each), each) for each in asked.cards))
     return decks.discard_of(turn, _who(turn, asked.character))
 
 

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from service.api.answers import Answer, with_facts
+from service.api.decoding import wrong_members
 from service.api.operation import Call, Operation, route
 from service.api.problems import Refusal, duration
 from service.api.tables import SESSION, Command, Keyed, Tables, session_id, token_of
@@ -20,7 +21,7 @@ from service.table.audience import Role
 from service.table.characters import CharacterFacts, Identifier, facts_of
 from service.table.clock import ClockAction, rfc3339
 from service.table.export import TableExport
-from service.table.imports import imported
+from service.table.imports import NotOfType, imported
 from service.table.records import Character, Head, TableSettings, Token
 from service.table.session import SessionFacts, SessionName, SettingsChange, TableRules, TokenFacts, TokenId, TokenList
 from service.table.state import ClockFacts, clock_facts
@@ -168,7 +169,8 @@ class Sessions:
                 token_digest(secret): Token(id=secrets.token_hex(6), role=role, created_ms=now_ms)
                 for role, secret in first.items()
             }
-            records = self._records(asked, now_ms) | {f"k:{digest}": token for digest, token in tokens.items()}
+            gm = next(token.id for token in tokens.values() if token.role is Role.GM)
+            records = self._records(asked, now_ms, gm) | {f"k:{digest}": token for digest, token in tokens.items()}
             head: Head = records["head"]
             await self._limits.count_session(identifier, now_ms + FIRST_LIFE_MS, now_ms)
             await self._store.create(identifier, records, now_ms)
@@ -198,10 +200,14 @@ class Sessions:
         )
         return route(operation, play)
 
-    def _records(self, asked: OpenRequest, now_ms: int) -> dict[str, Any]:
+    def _records(self, asked: OpenRequest, now_ms: int, gm: str) -> dict[str, Any]:
         """The first records of a session: of a new table, or of one that was exported."""
         if asked.imported is not None:
-            records = imported(asked.imported, now_ms)
+            try:
+                records = imported(asked.imported, now_ms, owner=gm)
+            except NotOfType as wrong:
+                faults = wrong_members(wrong.value, wrong.kind, f"body.{wrong.field}")
+                raise Refusal("invalid-request", faults=tuple(faults)) from None
             told = {name: getattr(asked, name) for name in ("name",) if getattr(asked, name) is not None}
             return {**records, "head": replace(records["head"], **told)}
         head = Head(
@@ -259,7 +265,7 @@ class Sessions:
             now = await self._store.look(seat(identifier, token_of(call)), lambda turn: None)
             view = self._view(call, identifier, done.facts, now.expires_ms, done.lang)
             words = self._words(call, done.lang)
-            return replace(view, text=call.said(words("table.changed")))
+            return replace(view, text=call.said(words("table.changed" if done.facts.event else "table.unchanged")))
 
         return route(self._tables.operation(command, SessionView), play)
 

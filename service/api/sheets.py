@@ -171,8 +171,9 @@ def _strike_group(turn: Turn, path: Mapping[str, str], asked: Any) -> hits.Group
 def say_applied(facts: Applied, words: Words) -> str:
     names = words.listed(each.name for each in facts.characters) or "—"
     card = shown_card(facts.card, words.lang)
+    effect = "drew_nothing" if facts.effect is Effect.DREW and not facts.drawn else facts.effect
     said = words(
-        f"table.applied.{facts.effect}", card=card.name, names=names, cards=card_names(facts.drawn or facts.discarded, words)
+        f"table.applied.{effect}", card=card.name, names=names, cards=card_names(facts.drawn or facts.discarded, words)
     )
     text = f"{said} {card.effect}" if facts.effect is Effect.TEXT else said
     return f"{text} {words.count('table.undealt', facts.undealt)}" if facts.undealt else text

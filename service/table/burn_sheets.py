@@ -177,6 +177,8 @@ def _allow_to_edit(turn: Turn, character: str) -> None:
 
 def _edited(turn: Turn, character: str, sheet: BurnSheet, *, created: bool) -> BurnSheetFacts:
     _refuse_impossible(sheet)
+    if not created and replace(sheet, version=0) == replace(known(turn, character), version=0):
+        return facts_of(turn, character)  # nothing was to be changed
     keep(turn, character, sheet)
     facts = facts_of(turn, character, created=created, event=turn.next_event)
     turn.tell("burn2d6.sheet", facts, character=character)

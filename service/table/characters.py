@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from service.errors import InUse, InvalidValue, NotAllowed, NotThere, QuotaExceeded
 from service.table.audience import Role
-from service.table.names import nearest, numbered, slug, sought, spelt
+from service.table.names import nearest, numbered, slug, sought, spelt, typed
 from service.table.records import Character, CharacterKind, Counts, Marks, Token
 from service.table.turn import ID, Turn
 from service.words import folded
@@ -81,7 +81,8 @@ def find(characters: Mapping[str, Character], name: str, field: str = "character
     """Id of the character with that id or name. Raises NotThere, naming `field`, with the nearest names."""
     if name in characters:
         return name
-    found = _found(name, characters, sought) or _found(name, characters, folded)
+    forms = (sought, folded, typed)
+    found = next((found for form in forms if (found := _found(name, characters, form))), None)
     if found is None:
         near = nearest(name, (character.name for character in characters.values()))
         raise NotThere("character", name[:64], near, field=field)
@@ -161,6 +162,8 @@ def change(turn: Turn, identifier: str, told: ProfileChange) -> CharacterFacts:
 
 
 def _keep(turn: Turn, identifier: str, character: Character, *, created: bool) -> CharacterFacts:
+    if not created and character == turn.character(identifier):
+        return facts_of(identifier, character)  # nothing was to be changed
     turn.put(f"c:{identifier}", character)
     facts = facts_of(identifier, character, created=created, event=turn.next_event)
     turn.tell("character.put", facts, character=identifier)

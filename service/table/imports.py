@@ -22,8 +22,17 @@ Told = dict[str, Any]
 """Records by the names of their fields."""
 
 
-def imported(told: TableExport, now_ms: int) -> Told:
-    """The records of a new session. Raises InvalidValue, naming the record at fault."""
+class NotOfType(Exception):
+    """A record, the request's member `field`, that cannot be read as `kind`."""
+
+    def __init__(self, field: str, value: object, kind: object) -> None:
+        super().__init__(field)
+        self.field, self.value, self.kind = field, value, kind
+
+
+def imported(told: TableExport, now_ms: int, *, owner: str) -> Told:
+    """The records of a new session. What was secret is from now on `owner`'s, the id of a token: those that it was for
+    open the old session only. Raises InvalidValue and NotOfType, naming the record at fault."""
     if told.format > FORMAT:
         raise InvalidValue("import.format", "too_high", most=FORMAT)
     records = {field: _record(field, value) for field, value in told.records.items()}
@@ -40,10 +49,17 @@ def imported(told: TableExport, now_ms: int) -> Told:
     return {
         **records,
         **versions,  # the new session counts its own, from 1
+        **{name: _owned(record, owner) for name, record in records.items() if name[:2] in ("d:", "p:")},
         "head": replace(head, created_ms=now_ms),
         "clock": Clock(clock.elapsed_ms, None if clock.since_ms is None else now_ms),
         "counts": replace(counts, keys={}),
     }
+
+
+def _owned(record: Any, owner: str) -> Any:
+    if isinstance(record, Deck):
+        return replace(record, hidden={card: replace(secret, roller=owner) for card, secret in record.hidden.items()})
+    return replace(record, roller=owner)
 
 
 ALWAYS = ("head", "clock", "scene", "counts", *(f"d:{each}" for each in complications.Deck))
@@ -60,8 +76,8 @@ def _record(field: str, value: Any) -> Any:
     try:
         asked = msgspec.convert(value, kind, str_keys=True)
         record = msgspec.convert(value, type_of(field), str_keys=True)
-    except msgspec.ValidationError as error:
-        raise InvalidValue(_at(field), "other", message=str(error)) from None
+    except msgspec.ValidationError:
+        raise NotOfType(_at(field), value, kind) from None
     if _repeats(asked, record):
         raise InvalidValue(_at(field), "repeated")
     return record

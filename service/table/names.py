@@ -52,6 +52,11 @@ def sought(name: str) -> str:
     return " ".join(caseless.translate(APOSTROPHES).split())
 
 
+def typed(name: str) -> str:
+    """As it comes out of a chat: without accents, hyphens, apostrophes, quotes, the @ before it or a stop behind it."""
+    return " ".join(re.split(r"\W+", folded(name))).strip() or name
+
+
 def slug(name: str) -> str:
     """Lower-case ASCII without accents, for an id; empty where nothing of the name can be said so."""
     plain = folded(name).encode("ascii", "ignore").decode()

@@ -97,6 +97,8 @@ def change(turn: Turn, told: dict[str, Any], settings: SettingsChange | UnsetTyp
     head = replace(turn.head, **{each: defaults[each] if value is None else value for each, value in told.items()})
     if settings is not UNSET:
         head = replace(head, settings=_patched(head.settings, settings))
+    if head == turn.head:
+        return facts_of(head)  # nothing was to be changed
     turn.put("head", head)
     facts = facts_of(head, turn.next_event)
     turn.tell("session.changed", facts)

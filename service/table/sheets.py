@@ -154,6 +154,8 @@ def _allow(turn: Turn, character: str) -> None:
 
 
 def _tell(turn: Turn, character: str, sheet: SixD6Sheet, *, created: bool) -> SheetFacts:
+    if not created and replace(sheet, version=0) == replace(known(turn, character), version=0):
+        return facts_of(turn, character)  # nothing was to be changed
     keep(turn, character, sheet)
     facts = facts_of(turn, character, created=created, event=turn.next_event)
     turn.tell("sixd6.sheet", facts, character=character)

@@ -165,9 +165,9 @@ def test_a_sentence_is_bounded_in_markdown_too(query, most):
     assert len(answer.text.removesuffix("\n")) <= most
 
 
-def test_a_problem_keeps_its_detail():
+def test_a_problem_keeps_its_detail_and_says_the_cause_where_there_is_little_room():
     problem = get(f"{ROLL}?base=9&max=30").json()
-    assert problem["text"] == "Nothing was rolled and…"
+    assert problem["text"] == "query.base: must be at most 6"
     assert problem["detail"].endswith("must be at most 6")
 
 

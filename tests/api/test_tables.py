@@ -802,12 +802,20 @@ async def test_a_page_is_filled_with_what_its_reader_may_see(table, order, limit
     assert read == (whole if order == "asc" else whole[::-1])
 
 
-@pytest.mark.parametrize(("sheet", "body"), [("sixd6", {}), ("burn2d6", {"stats": {"move": {"value": 5}}})])
-async def test_a_sheet_is_not_sent_again_to_who_has_it(table, sheet, body):
+@pytest.mark.parametrize(
+    ("sheet", "body", "changed"),
+    [
+        ("sixd6", {}, {"damage": 1}),
+        ("burn2d6", {"stats": {"move": {"value": 5}}}, {"stats": {"move": {"value": 6}}}),
+    ],
+)
+async def test_a_sheet_is_not_sent_again_to_who_has_it(table, sheet, body, changed):
     path = f"/characters/zoe/{sheet}"
     tag = (await table.ask(f"PUT {path}", body)).headers["ETag"]
     assert (await table.ask(f"GET {path}", headers={"If-None-Match": tag})).status_code == 304
-    await table.ask(f"PUT {path}", body)
+    await table.ask(f"PUT {path}", body)  # as it is: nothing is changed
+    assert (await table.ask(f"GET {path}", headers={"If-None-Match": tag})).status_code == 304
+    await table.ask(f"PUT {path}", changed)
     assert (await table.ask(f"GET {path}", headers={"If-None-Match": tag})).status_code == 200
 
 
@@ -1007,3 +1015,92 @@ async def test_what_is_nearly_right_is_refused(table, line, body, at):
 async def test_a_packed_body_is_refused_in_words(table):
     answer = await table.ask("POST /sixd6/rolls", {"base": 1}, headers={"Content-Encoding": "gzip"})
     assert problem(answer, 415, "unsupported-media-type")["errors"][0]["at"] == "header.Content-Encoding"
+
+
+# A table that has moved.
+
+
+async def test_what_was_secret_is_the_gm_s_after_an_import(table):
+    hit = {"die": "d6", "faces": [5], "wait": "soak", "visibility": "self"}
+    await table.ask("POST /characters/zoe/sixd6/damage", hit, by="player")
+    await table.ask("POST /decks/light/draws", {"character": "zoe", "visibility": "self"}, by="player")
+    exported = await table.get("/export")
+    again = (await table.client.post("/v1/sessions", json={"import": exported})).json()
+    moved = Table(table.client, again)
+    state = await moved.get("/state")
+    assert (len(state["hits"]), len((await moved.get("/cards"))["cards"])) == (1, 1)
+    assert (await moved.get("/state", by="player"))["hits"] == []
+    hit = state["hits"][0]["hit"]
+    assert (await moved.ask(f"POST /characters/zoe/sixd6/damage/{hit}/soak", {"kind": "none"})).status_code == 200
+
+
+UNREADABLE = [
+    # what is wrong with a record, where, and how that is said in French
+    ({"damage": "28"}, ".damage", "doit être un nombre entier"),
+    ({"aptitudes": {"strength": 1}}, ".aptitudes.strength", "doit être l’une de ces valeurs"),
+    ({"protections": ["heavy", "heavy"]}, "", "est donné plus d’une fois"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "at", "said"), UNREADABLE)
+async def test_a_record_that_cannot_be_read_is_refused_at_its_member(table, wrong, at, said):
+    exported = await table.get("/export")
+    exported["records"]["s:zoe"] = {"version": 1, **wrong}
+    answer = await table.client.post("/v1/sessions", json={"import": exported}, params={"lang": "fr"})
+    (error,) = problem(answer, 422, "invalid-request")["errors"]
+    assert error["at"] == f"body.import.records.s:zoe{at}"
+    assert said in error["problem"]
+
+
+async def test_a_key_that_stands_twice_is_found_in_the_depth_of_a_record(client):
+    body = b'{"import": {"format": 1, "exported_ms": 1, "records": {"s:zoe": {"damage": 1, "damage": 2}}}}'
+    answer = await client.post("/v1/sessions", content=body, headers={"Content-Type": "application/json"})
+    assert [each["at"] for each in problem(answer, 422, "invalid-request")["errors"]] == ["body.import.records.s:zoe.damage"]
+
+
+async def test_a_closed_set_is_told_also_where_it_lies_deeper(client):
+    answer = await client.post("/v1/sessions", json={"settings": {"reshuffle": "jamais"}})
+    assert "when_empty, never" in problem(answer, 422, "invalid-request")["errors"][0]["problem"]
+
+
+# What chats type.
+
+
+@pytest.mark.parametrize("name", ["jean luc", "Jean-Luc", "@jean-luc", "JEAN\u2019LUC.", '"jean luc"'])
+async def test_a_name_is_found_as_a_chat_types_it(table, name):
+    await table.ask("POST /characters", {"name": "Jean-Luc"})
+    await table.mint("chat", "chat")
+    asked = {"base": 2, "character": name, "token": table.tokens["chat"]}
+    answer = await table.client.get(f"/v1/quick/{table.id}/roll", params=asked)
+    assert answer.text.startswith("Jean-Luc: "), answer.text
+
+
+async def test_a_chat_discards_a_card_by_the_name_it_was_shown(table):
+    await table.mint("chat", "chat")
+    drawn = (await table.ask("POST /decks/light/draws", {"character": "zoe", "count": 2}, lang="fr")).json()["cards"]
+    for shown in (drawn[0]["name"].upper(), drawn[1]["card"]):
+        asked = {"cards": shown, "token": table.tokens["chat"]}
+        answer = await table.client.get(f"/v1/quick/{table.id}/discard", params=asked)
+        assert answer.status_code == 200, answer.text
+    assert (await table.get("/decks/light"))["active"] == 0
+
+
+NOTHING = [
+    ("PATCH ", {}),
+    ("PATCH /characters/zoe", {}),
+    ("PUT /characters/zoe", {"name": "Zoé"}),
+    ("PATCH /characters/zoe/sixd6", {"damage": 0}),
+    ("PUT /characters/zoe/sixd6", {}),
+    ("PATCH /characters/max/burn2d6", {"adjust": {"move": 0}}),
+]
+
+
+@pytest.mark.parametrize(("line", "body"), NOTHING)
+async def test_where_there_is_nothing_to_change_nothing_is_told(table, line, body):
+    await table.ask("PUT /characters/zoe/sixd6", {})
+    await table.ask("PUT /characters/max/burn2d6", {"stats": {"move": {"value": 5}}})
+    before = (await table.get("/state"))["last_event"]
+    answer = await table.ask(line, body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json().get("event") is None
+    assert (await table.get("/state"))["last_event"] == before

@@ -42,6 +42,7 @@ from tests.live import Table as At
 from tests.live import in_process
 from tests.table.played import CHAT, GM, Table, fallen, give, with_sheet
 
+REFUSED_BY = (InvalidValue, imports.NotOfType)
 HOUR_MS = 3_600_000
 
 
@@ -94,7 +95,7 @@ def tampered(*changes):
 
 
 def taken(told):
-    return imports.imported(msgspec.convert(told, TableExport), 0)
+    return imports.imported(msgspec.convert(told, TableExport), 0, owner="gm")
 
 
 def test_a_table_that_has_something_of_everything_is_taken():
@@ -364,13 +365,13 @@ def with_row(path, value):
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: " ".join(str(each)[:20] for each in row))
 def test_what_a_step_would_have_refused_is_refused(row):
     *path, value, at = row
-    with pytest.raises(InvalidValue) as refusal:
+    with pytest.raises(REFUSED_BY) as refusal:
         taken(with_row(path, value))
     assert refusal.value.field == f"import.records.{at}"[:85].rstrip(".")
 
 
 def test_a_newer_format_of_the_document_is_refused():
-    with pytest.raises(InvalidValue) as refusal:
+    with pytest.raises(REFUSED_BY) as refusal:
         taken({**FULL, "format": FORMAT + 1})
     assert refusal.value.field == "import.format"
 
@@ -491,7 +492,7 @@ def unless_refused(told):
     """No other error than a refusal is one."""
     try:
         return taken(told)
-    except InvalidValue:
+    except REFUSED_BY:
         return None
 
 
@@ -618,4 +619,8 @@ async def test_over_http_a_table_at_its_bounds_answers(client, row):
 async def test_over_http_the_refusal_names_the_record(client, place, value, lang):
     answer = await client.post("/v1/sessions", json={"import": tampered((*place, value))}, params={"lang": lang})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
-    assert answer.json()["errors"][0]["at"] == f"body.import.records.{place[0]}"
+    at = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
+    if place[0] != "b:zoe":  # which is well-formed, and cannot be
+        assert answer.json()["errors"][0]["at"] == f"body.import.records{at}"
+    else:
+        assert answer.json()["errors"][0]["at"] == "body.import.records.b:zoe"

@@ -107,7 +107,7 @@ STEPS = {
     "character.put": lambda t: t.play(characters.add, Profile(name="Bob"), None),
     "character.deleted": lambda t: t.play(characters.delete, "zoe"),
     "clock.changed": lambda t: t.move(ClockAction.ADVANCE, 60_000),
-    "session.changed": lambda t: t.play(session.change, {"name": "Friday"}, SettingsChange(tier_size=5)),
+    "session.changed": lambda t: t.play(session.change, {"name": f"Friday {t.now_ms} {len(t.log)}"}, SettingsChange(tier_size=5)),
     "token.created": lambda t: t.play(session.mint, "other", Token(id="t3", role=Role.CHAT, created_ms=0)),
     "token.deleted": lambda t: t.play(session.revoke, "t2"),
 }
@@ -337,7 +337,7 @@ def test_nothing_comes_back_where_its_room_is_taken(first, what):
         table.undo(gone)
     assert refusal.value.what == what
     assert table.raw == before
-    assert imports.imported(table.play(export.export), table.now_ms)
+    assert imports.imported(table.play(export.export), table.now_ms, owner="gm")
 
 
 def test_no_texts_come_back_where_their_room_is_taken():
@@ -523,7 +523,7 @@ def test_whatever_is_played_and_undone_the_table_is_one_that_can_be(data, names,
         assert len(names) == len({*names})
     assert {*table.get("scene").suspects, *table.get("scene").chosen.values()} <= there
     assert table.play(state.state).characters
-    assert imports.imported(table.play(export.export), table.now_ms)
+    assert imports.imported(table.play(export.export), table.now_ms, owner="gm")
 
 
 def play(table, names, draw, random):
