@@ -130,7 +130,7 @@ def serve(settings: Settings) -> None:
     here, told = local(settings), address(settings)
     where = f" (here {here})" if here != told else ""
     print(f"Emberdice: on {told}, documentation on {told}/docs{where}", flush=True)
-    Server(
+    server = Server(
         "service.__main__:application",
         factory=True,
         address=numeric(settings.host),
@@ -146,7 +146,12 @@ def serve(settings: Settings) -> None:
         websockets=False,
         respawn_failed_workers=True,
         workers_kill_timeout=STOP_S,
-    ).serve()
+    )
+    try:
+        server.serve()
+    finally:
+        if server.interrupt_children and not server.interrupt_signal:  # its own words are off, with its access log
+            print("emberdice: a worker died again, just after it was started: the service ends", file=sys.stderr, flush=True)
 
 
 def numeric(host: str) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import fields
 
 from service.addresses import Proxies
 
-Port = Annotated[int, Meta(ge=0, le=65_535)]
+Port = Annotated[int, Meta(ge=1, le=65_535)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 Bytes = Annotated[int, Meta(ge=1_024, le=1_073_741_824)]
 

@@ -153,7 +153,7 @@ def test_a_value_out_of_bounds_is_refused_with_its_variable(name, value):
 
 
 IN_WORDS = [
-    ("PORT", "99999", "must be a whole number from 0 to 65535"),
+    ("PORT", "99999", "must be a whole number from 1 to 65535"),
     ("WORKERS", "0", "must be a whole number from 1 to 256"),
     ("EMBERDICE_METRICS", "maybe", "must be true or false"),
 ]

@@ -226,7 +226,7 @@ def _headers_asked(operation: Operation) -> list[str]:
     asked = {
         "Idempotency-Key": operation.keyed,
         "If-Match": "precondition-failed" in operation.problems,
-        "If-None-Match": operation.revalidated,
+        "If-None-Match": operation.revalidated or (operation.method == "PUT" and operation.versioned),
         "Last-Event-ID": operation.streams is not None,
         "X-Request-Id": True,
     }

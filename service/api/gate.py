@@ -1,5 +1,6 @@
 """What is asked at the door of everything that no session's token opens: the operator's key, and not too much at once."""
 
+import math
 import re
 import secrets
 import time
@@ -42,7 +43,7 @@ class Gate:
                 "api-key-required", headers={"WWW-Authenticate": API_KEY}, faults=((f"header.{API_KEY}", "api_key", {}),)
             )
         if self._per_second and path != "/v1/sessions" and not self._has_room():  # sessions are counted by address
-            return too_many(1)
+            return too_many(math.ceil((1 - self._left) / self._per_second))
         return None
 
     def _has_room(self) -> bool:

@@ -300,7 +300,7 @@ class EventLog:
                 answer=EventPage,
                 streams=Streamed,
                 example={"limit": 3},
-                refuses=("unauthorized", "cursor-expired", "store-unavailable"),
+                refuses=("unauthorized", "forbidden", "cursor-expired", "store-unavailable"),
             ),
             play,
         )
@@ -352,9 +352,12 @@ class EventLog:
         async def play(call: Call, asked: UndoRequest) -> Any:
             at, wanted = seat(session_id(call), token_of(call)), call.request.path_params["event"]
             for _ in range(MOST_TRIES):
-                await self._tables.store.look(at, lambda turn: turn.allow())
+                await self._tables.store.look(at, lambda turn: turn.allow(), counts=False)
                 entry = await self._log.one(at.session, wanted) if EVENT_ID.fullmatch(wanted) else None
-                take_back = _no_such_event if entry is None else await self._taking_back(at.session, entry)
+                try:
+                    take_back = _no_such_event if entry is None else await self._taking_back(at.session, entry)
+                except Expired:  # it has just gone from the log
+                    take_back = _no_such_event
                 with contextlib.suppress(undo.Moved):
                     return await self._tables.answer(call, UNDO, asked, take_back)
             raise Busy

@@ -60,6 +60,7 @@ OF_STATUS = {
     201: ["Location"],
     401: ["WWW-Authenticate"],
     409: ["Retry-After"],
+    412: ["ETag"],
     415: ["Accept"],
     429: ["Retry-After"],
     503: ["Retry-After"],
@@ -77,7 +78,10 @@ ASKED = {
         pattern="^[!-~]{1,128}$",
     ),
     "If-Match": _asked("If-Match", "ETag that must still hold, or * for whatever is there; else 412 and nothing changes."),
-    "If-None-Match": _asked("If-None-Match", "ETag of the answer that you have: 304 if it still holds."),
+    "If-None-Match": _asked(
+        "If-None-Match",
+        "ETag of the answer that you have: 304 if it still holds. With a PUT, `*` alone: 412 where there is one already.",
+    ),
     "Last-Event-ID": _asked("Last-Event-ID", "For a stream that was cut off: the id of the last event seen."),
     "X-Request-Id": _asked("X-Request-Id", "Comes back, if it is 1–64 of A–Z a–z 0–9 . _ - ; else the service makes one."),
 }

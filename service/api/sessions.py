@@ -262,7 +262,7 @@ class Sessions:
             done = await self._tables.run(call, command, asked, _change_session)
             if done.replayed:
                 call.headers["Idempotency-Replayed"] = "true"
-            now = await self._store.look(seat(identifier, token_of(call)), lambda turn: None)
+            now = await self._store.look(seat(identifier, token_of(call)), lambda turn: None, counts=False)
             view = self._view(call, identifier, done.facts, now.expires_ms, done.lang)
             words = self._words(call, done.lang)
             return replace(view, text=call.said(words("table.changed" if done.facts.event else "table.unchanged")))

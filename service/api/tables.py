@@ -253,7 +253,7 @@ class Tables:
         if not SESSION_ID.fullmatch(session) or not token:
             return None
         try:
-            done: Done[Lang] = await self.store.look(seat(session, token), lambda turn: turn.head.lang)
+            done: Done[Lang] = await self.store.look(seat(session, token), lambda turn: turn.head.lang, counts=False)
         except (Unauthorized, StoreUnavailable, TooManyRequests):
             return None
         return done.lang

@@ -54,11 +54,12 @@ class Limits:
         """Raises TooManyRequests where the instance holds as many sessions as it may."""
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.zremrangebyscore(keys.SESSIONS, 0, now_ms)
+        pipeline.zadd(keys.SESSIONS, {session: ends_ms})  # before it is counted: others may open some at the same time
         pipeline.zcard(keys.SESSIONS)
-        _, count = await guarded(pipeline.execute())
-        if self._sessions and count >= self._sessions:
+        _, _, count = await guarded(pipeline.execute())
+        if self._sessions and count > self._sessions:
+            await self.release(session)
             raise TooManyRequests(3_600)
-        await self.prolong(session, ends_ms)
 
     async def used(self, session: str, ends_ms: int) -> None:
         """Keeps a session in the count that somebody uses; told to Redis a few times a day, not with each step."""

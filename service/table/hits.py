@@ -151,6 +151,8 @@ Throwing = Callable[[Callable[[Dice], Wound]], tuple[Wound, FacesSource]]
 
 def _struck(turn: Turn, character: str, struck: Struck, cast: Cast, throw: Throwing) -> TableWound:
     hit = _hit(turn, character, struck)
+    if struck.wait is not None:
+        _refuse_full(turn)  # before the throw: it would tell of one that is hidden
     open_ends = hit if struck.wait is None else replace(hit, soak=None)
     wound, source = throw(lambda dice: resolve_hit(open_ends, dice))
     pending = None
@@ -300,17 +302,22 @@ def _keep(turn: Turn, hit: str, pending: PendingHit | None, character: str) -> N
     hits = sorted(turn.fields("p:"), key=lambda name: int(name[3:]))
     over = [name for name in hits if turn.get(name).resolved]
     if f"p:{hit}" not in hits and len(hits) >= MOST_PENDING:
-        if not over:
-            raise QuotaExceeded("hits", MOST_PENDING)
         turn.put(over[0], None)
     turn.put(f"p:{hit}", pending)
+
+
+def _refuse_full(turn: Turn) -> None:
+    """Raises QuotaExceeded where as many hits wait as may."""
+    if sum(not turn.get(name).resolved for name in turn.fields("p:")) >= MOST_PENDING:
+        raise QuotaExceeded("hits", MOST_PENDING)
 
 
 def _pending(turn: Turn, character: str, hit: str) -> PendingHit:
     characters.known(turn, character)
     turn.allow_for(character)
     pending: PendingHit | None = turn.get(f"p:{hit}") if HIT.fullmatch(hit) else None
-    if pending is None or pending.character != character or not _sees(turn, pending):
+    within_reach = pending is not None and (turn.token.role is Role.GM or _shows(turn, pending))
+    if pending is None or pending.character != character or not within_reach:
         raise NotThere("hit", hit[:20])
     if pending.resolved:
         raise HitAlreadyResolved(hit)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from service.dice import SystemDice, Tape
 from service.errors import GameError, InvalidValue, QuotaExceeded
 from service.systems.sixd6 import complications
-from service.table import brought, burn_sheets, decks, healing, hits, opponents, quotas, state
+from service.table import brought, burn_sheets, decks, healing, hits, opponents, quotas, state, undo
 from service.table.audience import Role
 from service.table.export import TableExport
 from service.table.names import sought, spelt
@@ -166,14 +166,12 @@ def _check_names(records: Told) -> None:
 
 
 def _check_marks(records: Told) -> None:
-    """Marks are those of grave cards, on characters who are there."""
+    """Marks are those of active grave cards, on characters who are there."""
     marks: Marks = records["scene"]
     marked = {*marks.suspects, *marks.chosen.values(), *((marks.authority,) if marks.authority else ())}
     if not {f"c:{who}" for who in marked} <= records.keys():
         raise InvalidValue(_at("scene"), "nobody_there")
-    deck: Deck = records["d:grave"]
-    grave = {f"grave-{number}" for number in (*deck.pile, *deck.discard, *deck.active)}
-    if not {*marks.chosen, marks.breakdown, marks.patch} <= {*grave, None}:
+    if not undo.marks_are_founded(marks, records["d:grave"]):
         raise InvalidValue(_at("scene"), "impossible")
 
 

@@ -185,7 +185,7 @@ def _rolled(turn: Turn, character: str | None, asked: PoolAsked, cast: Cast, thr
         **told(turn, cast, source),
         aptitude=asked.aptitude,
         qualification=asked.qualification,
-        notices=_notices(turn, asked),
+        notices=_notices(turn, asked, remembers=cast.visibility is Visibility.PUBLIC),
         character=character,
         character_name=turn.character(character).name if character else None,
     )
@@ -205,8 +205,9 @@ def _base(turn: Turn, character: str | None, asked: PoolAsked) -> int:
     return base
 
 
-def _notices(turn: Turn, asked: PoolAsked) -> tuple[Notice, ...]:
-    """Team breakdown and unstable patch: what they say of a roll by name, and what they remember of it."""
+def _notices(turn: Turn, asked: PoolAsked, *, remembers: bool) -> tuple[Notice, ...]:
+    """Team breakdown and unstable patch: what they say of a roll by name, and what they remember of it. A secret one is not
+    remembered, for everybody reads what is."""
     if asked.aptitude is None:
         return ()
     marks: Marks = turn.get("scene")
@@ -220,6 +221,6 @@ def _notices(turn: Turn, asked: PoolAsked) -> tuple[Notice, ...]:
         after = replace(after, last_qualification=asked.qualification)
     if marks.patch and marks.synchronised is None:
         after = replace(after, synchronised=asked.aptitude)
-    if after != marks:
+    if remembers and after != marks:
         turn.put("scene", after)
     return tuple(notices)

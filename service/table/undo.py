@@ -10,7 +10,7 @@ from service.errors import CannotUndo, NotAllowed
 from service.table import decks, healing, quotas
 from service.table.audience import Role
 from service.table.names import sought
-from service.table.records import Marks
+from service.table.records import Deck, Marks
 from service.table.turn import Turn, type_of
 
 
@@ -41,14 +41,16 @@ def undo(turn: Turn, step: Step, later: Sequence[Step], read_up_to: int) -> Take
     turn.allow()
     if turn.version - 1 != read_up_to:
         raise Moved
+    stands = tuple(standing(later))
+    if undone := tuple(each.id for each in stands if each.undoes == step.id):
+        raise CannotUndo(step.id, undone, already=True)
     returning = [field for field, raw in step.before.items() if raw is not None and turn.get(field) is None]
     for field, raw in step.before.items():
         turn.put(field, None if raw is None else msgspec.json.decode(raw, type=type_of(field)))
-    touched = step.before.keys() | _contradictions(turn)
-    in_the_way = tuple(each.id for each in standing(later) if each.before.keys() & touched)
+    touched, owners = step.before.keys() | _contradictions(turn), _owners(turn, step.before)
+    in_the_way = tuple(each.id for each in stands if each.before.keys() & touched or _made(each) & owners)
     if in_the_way:
-        already = any(each.undoes == step.id for each in later if each.id in in_the_way)
-        raise CannotUndo(step.id, in_the_way, already=already)
+        raise CannotUndo(step.id, in_the_way, already=False)
     if not any(turn.get(field).role is Role.GM for field in turn.fields("k:")):
         raise NotAllowed("last_gm")
     _refuse_more(turn, returning)
@@ -62,6 +64,16 @@ def _refuse_more(turn: Turn, returning: Sequence[str]) -> None:
     quotas.refuse_more({kind: len(turn.fields(kind)) for kind in {field[:2] for field in returning}})
     if any(field.startswith("t:") and text for field, text in turn.changes.items()):
         decks.refuse_long(decks.texts_of(turn).values())
+
+
+def _owners(turn: Turn, restored: Iterable[str]) -> set[str]:
+    """Characters to whom something comes back. Who came later under the same id is somebody else."""
+    belongings = _belongings(turn)
+    return {f"c:{who}" for field in restored for who in belongings.get(field, ())}
+
+
+def _made(step: Step) -> set[str]:
+    return {field for field, before in step.before.items() if before is None}
 
 
 def standing(later: Sequence[Step]) -> Iterable[Step]:
@@ -78,7 +90,7 @@ def standing(later: Sequence[Step]) -> Iterable[Step]:
 
 def _contradictions(turn: Turn) -> set[str]:
     """Fields that cannot stand as they are, and the fields that they cannot stand beside."""
-    return _astray(turn) | _doubles(turn) | _ahead(turn)
+    return _astray(turn) | _doubles(turn) | _ahead(turn) | _unfounded(turn)
 
 
 def _astray(turn: Turn) -> set[str]:
@@ -108,5 +120,17 @@ def _doubles(turn: Turn) -> set[str]:
 
 
 def _ahead(turn: Turn) -> set[str]:
-    """Characters who were healed at a time that is still to come."""
-    return {f"c:{who}" for who, each in turn.characters().items() if healing.is_ahead(each, turn.elapsed_ms)}
+    """Characters who were healed at a time that is still to come, and the clock that was there."""
+    ahead = {f"c:{who}" for who, each in turn.characters().items() if healing.is_ahead(each, turn.elapsed_ms)}
+    return {*ahead, "clock"} if ahead else set()
+
+
+def _unfounded(turn: Turn) -> set[str]:
+    """Marks of cards that are not active, and the deck that these lie in."""
+    return set() if marks_are_founded(turn.get("scene"), turn.get("d:grave")) else {"scene", "d:grave"}
+
+
+def marks_are_founded(marks: Marks, grave: Deck) -> bool:
+    """Whether the marks that last as long as a card are those of active ones."""
+    active = {f"grave-{number}" for number in grave.active}
+    return {*marks.chosen, marks.breakdown, marks.patch} <= {*active, None}

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from service.api.gate import Gate
+from service.store import keys
 from tests.live import Table, in_process
 
 pytestmark = pytest.mark.anyio
@@ -131,6 +132,15 @@ async def test_a_session_may_be_used_so_often_in_a_second(redis_url, redis, aske
             assert 43 - (await in_time(table, *LOOK)).json()["draw_pile"] == statuses.count(200)
 
 
+async def test_a_change_that_is_made_is_answered_and_an_undo_is_one_use(redis_url):
+    async with in_process(redis_url, token_steps_per_second=1) as client:
+        table = await Table.open(client)
+        changed = await in_time(table, "PATCH ", {"name": "Friday"})
+        assert (changed.status_code, changed.json()["name"]) == (200, "Friday")
+        event = (await in_time(table, "GET /state", None)).json()["last_event"]
+        assert (await in_time(table, f"POST /events/{event}/undo", {})).status_code == 200
+
+
 async def test_a_limit_speaks_the_table_s_language(redis_url):
     async with in_process(redis_url, token_steps_per_second=1) as client:
         table = await Table.open(client, lang="fr")
@@ -169,3 +179,12 @@ async def test_another_session_and_another_token_are_not_held_up(redis_url):
         await asyncio.gather(*(table.ask(*STEP) for _ in range(20)))
         assert (await table.ask(*STEP, by="player")).status_code == 200
         assert (await other.ask(*STEP)).status_code == 200
+
+
+async def test_the_ceiling_of_sessions_holds_when_many_are_opened_at_once(redis_url, redis):
+    there = await redis.zcard(keys.SESSIONS)
+    async with in_process(redis_url, max_sessions=there + 3) as client:
+        answers = await asyncio.gather(*(client.post("/v1/sessions", json={}) for _ in range(12)))
+        statuses = [each.status_code for each in answers]
+        assert (statuses.count(201) <= 3, set(statuses) <= {201, 429}) == (True, True)
+        assert await redis.zcard(keys.SESSIONS) <= there + 3

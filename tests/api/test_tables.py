@@ -1104,3 +1104,73 @@ async def test_where_there_is_nothing_to_change_nothing_is_told(table, line, bod
     assert answer.status_code == 200, answer.text
     assert answer.json().get("event") is None
     assert (await table.get("/state"))["last_event"] == before
+
+
+# Undo: nothing is left that no step could have made.
+
+
+async def steps(table, *lines):
+    """The ids of the events that these made."""
+    made = []
+    for line, body in lines:
+        answer = await table.ask(line, body)
+        assert answer.is_success, (line, answer.text)
+        made.append((await table.get("/state"))["last_event"])
+    return made
+
+
+ADVANCED = ("POST /clock", {"action": "advance", "seconds": 7_200})
+HEALED = ("POST /characters/zoe/sixd6/healing", {"care": "calm_self", "base": 3, "trauma": 4})
+
+
+async def test_a_healing_is_not_redone_ahead_of_the_clock(table):
+    await table.ask("POST /clock", {"action": "pause"})
+    advanced, healed = await steps(table, ADVANCED, HEALED)
+    (undone, moved_back) = await steps(table, (f"POST /events/{healed}/undo", {}), (f"POST /events/{advanced}/undo", {}))
+    answer = problem(await table.ask(f"POST /events/{undone}/undo", {}), 409, "cannot-undo")
+    assert answer["later"] == [moved_back]
+    exported = await table.get("/export")
+    assert (await table.client.post("/v1/sessions", json={"import": exported})).status_code == 201
+
+
+async def test_a_card_whose_mark_is_in_force_is_not_undone_away(table):
+    await table.ask("PUT /decks/own", own_deck())  # so that event ids and numbers of cards differ
+    for _ in range(18):
+        drawn = (await table.ask("POST /decks/grave/draws", {"table": True})).json()
+        if drawn["cards"][0]["card"] == "team-breakdown":
+            break
+    applied = (await table.ask(f"POST /cards/{drawn['cards'][0]['id']}/apply", {})).json()
+    answer = problem(await table.ask(f"POST /events/{drawn['event']}/undo", {}), 409, "cannot-undo")
+    assert applied["event"] in answer["later"]
+
+
+async def test_what_was_somebody_s_does_not_come_back_to_who_came_later(table):
+    minted = await table.mint("zoe", "player", characters=["zoe"])
+    revoked, _, came = await steps(
+        table,
+        (f"DELETE /tokens/{minted['id']}", None),
+        ("DELETE /characters/zoe", None),
+        ("PUT /characters/zoe", {"name": "Zoltan"}),
+    )
+    answer = problem(await table.ask(f"POST /events/{revoked}/undo", {}), 409, "cannot-undo")
+    assert came in answer["later"]
+
+
+async def test_a_step_that_changed_no_field_is_taken_back_once(table):
+    rolled = (await table.ask("POST /sixd6/rolls", {"base": 2})).json()["event"]
+    undone = (await table.ask(f"POST /events/{rolled}/undo", {})).json()["event"]
+    answer = problem(await table.ask(f"POST /events/{rolled}/undo", {}), 409, "cannot-undo")
+    assert answer["later"] == [undone]
+
+
+async def test_a_secret_roll_leaves_no_mark_that_others_see(table):
+    await table.ask("PUT /characters/zoe/sixd6", {"aptitudes": {"control": 1}, "qualifications": {"wetware": 1}})
+    for _ in range(18):
+        drawn = (await table.ask("POST /decks/grave/draws", {"table": True})).json()
+        if drawn["cards"][0]["card"] == "team-breakdown":
+            break
+    await table.ask(f"POST /cards/{drawn['cards'][0]['id']}/apply", {})
+    before = (await table.get("/state", by="player"))["scene"]
+    asked = {"aptitude": "control", "qualification": "wetware", "visibility": "gm"}
+    assert (await table.ask("POST /characters/zoe/sixd6/rolls", asked)).status_code == 200
+    assert (await table.get("/state", by="player"))["scene"] == before

@@ -456,7 +456,7 @@ def test_who_finds_a_secret_hit(visibility, seen):
     hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), cast, by=OF_ZOE).hit
     found = [bool(table.play(hits.listed, by=each)) for each in (OF_ZOE, GM, PLAYER, OBSERVER)]
     assert found == list(seen)
-    for each, sees in ((PLAYER, seen[2]), (GM, seen[1]), (OF_ZOE, seen[0])):
+    for each, sees in ((PLAYER, seen[2]), (OF_ZOE, seen[0])):
         if not sees:
             with pytest.raises(NotThere):
                 table.play(hits.soak, "zoe", hit, None, Cast(), None, by=each)
@@ -465,12 +465,23 @@ def test_who_finds_a_secret_hit(visibility, seen):
     assert (wound.visibility, table.events[-1].visibility) == (visibility, visibility)
 
 
-def test_a_chat_goes_on_with_its_secret_hit_and_shows_it_to_nobody():
+def test_a_chat_s_secret_hit_is_the_gm_s_to_go_on_with():
+    """Whatever a chat reads is posted, refusals too."""
     table = Table()
     cast = Cast(faces=[5], visibility=Visibility.SELF)
     hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), cast, by=CHAT).hit
     assert table.play(hits.listed, by=CHAT) == ()
-    assert table.play(hits.soak, "zoe", hit, None, Cast(), None, by=CHAT).state is RESOLVED
+    with pytest.raises(NotThere):
+        table.play(hits.soak, "zoe", hit, None, Cast(), None, by=CHAT)
+    assert table.play(hits.soak, "zoe", hit, None, Cast(), None, by=GM).state is RESOLVED
+
+
+def test_who_has_gone_leaves_no_hit_that_nobody_can_resolve():
+    table = Table()
+    cast = Cast(faces=[5], visibility=Visibility.SELF)
+    hit = table.play(hits.strike, "zoe", Struck(die=Threat.D6, wait=HitWait.SOAK), cast, by=OF_ZOE).hit
+    assert table.play(hits.listed, by=GM) == ()
+    assert table.play(hits.soak, "zoe", hit, None, Cast(), None, by=GM).state is RESOLVED
 
 
 # Fifty wait, no more: what is over goes first, then the oldest.

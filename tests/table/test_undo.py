@@ -107,7 +107,9 @@ STEPS = {
     "character.put": lambda t: t.play(characters.add, Profile(name="Bob"), None),
     "character.deleted": lambda t: t.play(characters.delete, "zoe"),
     "clock.changed": lambda t: t.move(ClockAction.ADVANCE, 60_000),
-    "session.changed": lambda t: t.play(session.change, {"name": f"Friday {t.now_ms} {len(t.log)}"}, SettingsChange(tier_size=5)),
+    "session.changed": lambda t: t.play(
+        session.change, {"name": f"Friday {t.now_ms} {len(t.log)}"}, SettingsChange(tier_size=5)
+    ),
     "token.created": lambda t: t.play(session.mint, "other", Token(id="t3", role=Role.CHAT, created_ms=0)),
     "token.deleted": lambda t: t.play(session.revoke, "t2"),
 }
