@@ -79,7 +79,7 @@ async function comeBack(service: Emberdice, session: string, token: string, play
     const lost = await table.mintToken({ body: { role: "chat" } }).catch((error: unknown) => error);
     if (lost instanceof Unreachable) console.log("lost", attempt);
   }
-  for (const damage of [1, 2]) {
+  for (const damage of [4, 5]) {
     try {
       console.log("changed", (await table.changeSheet({ character, body: { damage }, ifMatch: version })).damage);
     } catch (refused) {

@@ -31,7 +31,7 @@ EVENING = [
     "cards 10 10 10 10",
     "What followed event expired is partly forgotten. Read the table's state, then go on after event 99.",
     "lost 0",
-    "changed 1",
+    "changed 4",
     "precondition-failed 412",
     "history 15 token.created token.created sixd6.sheet",
     "history 13 cards.discarded deck.shuffled sixd6.sheet",
