@@ -21,7 +21,7 @@
 -- Returns  {'done', now_ms}
 --          {'replay', reply}      the key was answered already
 --          {'moved', now_ms, version, field, value or nil, …}
---                                 another step came first, or the play's time is not reached yet: nothing written
+--                                 another step came first, or the play's time is not reached yet: nothing is written
 --          {'limited'}            too many uses in this second
 --          {'gone'}               no such session, or no such token
 
@@ -42,6 +42,9 @@ if ARGV[7] == '1' and too_many(KEYS[4], time[1], ARGV[1], known[4], ARGV[11], AR
 end
 now = math.max(now, tonumber(known[2] or 0))
 if (known[1] or '0') ~= ARGV[2] or (known[5] or '') ~= ARGV[3] or now < tonumber(ARGV[5]) then
+  if not creates and tonumber(known[3]) < 2 then
+    redis.call('HINCRBY', KEYS[1], 'uses', ARGV[7])  -- it comes again without being counted
+  end
   local answer = {'moved', now, known[1], ARGV[1], known[4], 'stamp', known[5]}
   return with_fields(answer, KEYS[1], ARGV, 16 + 2 * sets + removes + 2 * events)
 end

@@ -1174,3 +1174,13 @@ async def test_a_secret_roll_leaves_no_mark_that_others_see(table):
     asked = {"aptitude": "control", "qualification": "wetware", "visibility": "gm"}
     assert (await table.ask("POST /characters/zoe/sixd6/rolls", asked)).status_code == 200
     assert (await table.get("/state", by="player"))["scene"] == before
+
+
+async def test_a_use_that_comes_again_counts_for_the_life_of_its_session(table, redis):
+    """Its time stands still, so that a step is judged twice."""
+    seconds, _ = await redis.time()
+    await redis.hset(keys.session(table.id), "seen", (seconds + 600) * 1_000)
+    await table.get("/state")
+    await asyncio.sleep(0.01)
+    assert (await table.ask("POST /decks/light/draws", {})).status_code == 200
+    assert await redis.pttl(keys.session(table.id)) > 2 * 86_400_000
