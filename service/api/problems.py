@@ -210,8 +210,9 @@ class OneOf(Struct, frozen=True):
         )
 
     def _label(self, identifier: str, words: Words) -> str:
-        known = self.section is not None and f"label.{self.section}.{identifier}" in words
-        return words.label(self.section, identifier) if self.section and known else identifier
+        if self.section is None or f"label.{self.section}.{identifier}" not in words:
+            return identifier
+        return words.label(self.section, identifier)
 
 
 KIND_WORDS = {

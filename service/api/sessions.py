@@ -206,7 +206,8 @@ class Sessions:
             try:
                 records = imported(asked.imported, now_ms, owner=gm)
             except NotOfType as wrong:
-                faults = wrong_members(wrong.value, wrong.kind, f"body.{wrong.field}")
+                place = f"body.{wrong.field}"
+                faults = wrong_members(wrong.value, wrong.kind, place) or [(place, "impossible", {})]
                 raise Refusal("invalid-request", faults=tuple(faults)) from None
             told = {name: getattr(asked, name) for name in ("name",) if getattr(asked, name) is not None}
             return {**records, "head": replace(records["head"], **told)}

@@ -316,8 +316,7 @@ def _pending(turn: Turn, character: str, hit: str) -> PendingHit:
     characters.known(turn, character)
     turn.allow_for(character)
     pending: PendingHit | None = turn.get(f"p:{hit}") if HIT.fullmatch(hit) else None
-    within_reach = pending is not None and (turn.token.role is Role.GM or _shows(turn, pending))
-    if pending is None or pending.character != character or not within_reach:
+    if pending is None or pending.character != character or not _within_reach(turn, pending):
         raise NotThere("hit", hit[:20])
     if pending.resolved:
         raise HitAlreadyResolved(hit)
@@ -328,6 +327,11 @@ def listed(turn: Turn) -> tuple[PendingFacts, ...]:
     """Hits that wait, for the table's screen."""
     waiting = ((name[2:], turn.get(name)) for name in sorted(turn.fields("p:"), key=lambda name: int(name[3:])))
     return tuple(_facts(turn, hit, pending) for hit, pending in waiting if not pending.resolved and _shows(turn, pending))
+
+
+def _within_reach(turn: Turn, pending: PendingHit) -> bool:
+    """The gm can end every hit: of who rolled it in secret, the token may be gone."""
+    return turn.token.role is Role.GM or _shows(turn, pending)
 
 
 def _shows(turn: Turn, pending: PendingHit) -> bool:

@@ -207,7 +207,7 @@ def caches(target: Target) -> Findings:
 
 
 BETRAYALS = re.compile(
-    r"Traceback|site-packages|\.py\b|litestar|granian|uvloop|msgspec|valkey|redis[-_.]|hiredis|/home/|/root/|/opt/|0x[0-9a-f]{8}",
+    r"Traceback|site-packages|\.py\b|litestar|granian|uvloop|msgspec|valkey|redis[-_.]|hiredis|/(?:home|root|opt)/|0x[0-9a-f]{8}",
     re.I,
 )
 

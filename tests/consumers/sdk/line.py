@@ -8,7 +8,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -43,18 +43,23 @@ class BadLine:
             self.lost[same] += 1
             return self.lost[same] == 1
 
-    @contextmanager
-    def listening(self) -> Iterator[str]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Line", (_Request,), {"line": self}))
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+    def listening(self) -> AbstractContextManager[str]:
+        return serving(type("Line", (_Request,), {"line": self}))
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server whose requests are handled so."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -3,12 +3,13 @@
 import json
 import threading
 from collections import Counter
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from tests.consumers.sdk.agreed import CONTRACT
+from tests.consumers.sdk.line import serving
 from tests.live import END_S
 
 TRIES = 2
@@ -28,18 +29,8 @@ class Silence:
         self.keys, self.listeners = [], 0
         self.given_up = threading.Semaphore(0)
 
-    @contextmanager
     def listening(self):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Request", (_Request,), {"silence": self}))
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        return serving(type("Request", (_Request,), {"silence": self}))
 
 
 class _Request(BaseHTTPRequestHandler):
